@@ -1,0 +1,42 @@
+# One command each. Needs Python 3.11 or newer, nothing else.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test check benchmark lock clean
+
+demo: .venv/installed  ## set up, and run the main job on the bundled data
+	@$(BIN)/habitus detect fixtures/demo --tz Europe/Berlin --me maya@example.com
+
+test: .venv/dev-installed  ## set up, and pass the tests
+	$(BIN)/pytest -n 2
+
+check: .venv/dev-installed  ## format, lint, types, tests
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+	$(BIN)/mypy
+	$(BIN)/pytest -n 2
+
+benchmark: .venv/dev-installed  ## speed and memory, as ratios measured in one run
+	$(BIN)/pytest tests/benchmarks --override-ini addopts= --benchmark-columns=min,median,ops
+
+lock: .venv/dev-installed  ## renew requirements.lock and requirements-dev.lock
+	$(BIN)/pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header pyproject.toml -o requirements.lock
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header pyproject.toml --extra dev -o requirements-dev.lock
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "habitus needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Name a newer one: make PYTHON=python3.12 …")'
+	$(PYTHON) -m venv .venv
+
+.venv/installed: .venv/bin/python requirements.lock pyproject.toml
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -e .
+	@touch $@
+
+.venv/dev-installed: .venv/bin/python requirements-dev.lock pyproject.toml
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-dev.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -e .
+	@touch $@ .venv/installed
+
+clean:
+	rm -rf .venv build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

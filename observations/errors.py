@@ -1,0 +1,47 @@
+"""What can go wrong, as one family.
+
+::
+
+    HabitusError            anything that a user can mend; shown as one line
+    ├── SourceError         a source cannot be read at all: missing, unreadable, not recognised
+    ├── SettingError        a setting has a value that cannot be: an unknown zone, a bad date
+    └── SchemaError         a frame handed in does not have the columns it needs
+
+A record that cannot be read is no error: it is a `Note` (`observations.ingest.base`), and the rest is read.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class HabitusError(Exception):
+    """Something that the user can mend. The message says what, where and what to do, on one line."""
+
+
+class SourceError(HabitusError):
+    """A source cannot be read at all."""
+
+    def __init__(self, source: str, problem: str) -> None:
+        super().__init__(f"{source}: {problem}")
+        self.source = source
+        self.problem = problem
+
+
+class SettingError(HabitusError):
+    """A setting has a value that cannot be."""
+
+
+class SchemaError(HabitusError):
+    """A frame does not have the columns it needs."""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A hint at the nearest known word, or nothing; to be put at the end of a message.
+
+    >>> did_you_mean("Europe/Berln", ["Europe/Berlin", "Europe/Paris"])
+    '; did you mean Europe/Berlin?'
+    """
+    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f"; did you mean {near[0]}?" if near else ""

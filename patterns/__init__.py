@@ -1,0 +1,1 @@
+"""From observations to patterns: five detectors, significance, confidence, lifecycle. Pure functions."""
