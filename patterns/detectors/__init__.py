@@ -1,1 +1,9 @@
-"""The five detectors, one file each."""
+"""The five detectors, one file each, and the tuple that lists them."""
+
+from patterns.candidates import Detector
+from patterns.detectors.temporal import TemporalDetector
+
+DETECTORS: tuple[Detector, ...] = (TemporalDetector(),)
+"""In the order in which they are asked: a detector is told what those before it account for."""
+
+__all__ = ["DETECTORS", "TemporalDetector"]

@@ -1,0 +1,124 @@
+"""What a detector hands on: candidates, each with its rule, its null and its trials.
+
+A *trial* is one opportunity whose outcome is known: a due day that is over, an event that has the feature, a
+first step whose minutes have passed, a slot on a day of activity. Everything after the detectors (significance,
+confidence, lifecycle) works on trials alone and does not know which detector they came from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+
+from patterns.log import OCCASION_GAP, Flags, Floats, Ints, Log
+from patterns.settings import Settings
+from patterns.subjects import Subjects
+
+PatternType = Literal["temporal", "preference", "workflow", "relationship", "avoidance"]
+
+PATTERN_TYPES: tuple[PatternType, ...] = ("temporal", "preference", "workflow", "relationship", "avoidance")
+
+Rule = Mapping[str, object]
+"""A rule as contract section 3 writes it, ready for JSON."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trials:
+    """Outcomes, sorted by candidate and time.
+
+    Attributes:
+        candidate: (trials,) which candidate's.
+        local: (trials,) wall clock at which the outcome was known, µs.
+        hit: (trials,) whether the behaviour was kept.
+        event: (trials,) the event that shows it: for a hit the supporting one; -1 where there is none.
+        next_due: (trials,) wall clock by which it is next due if this is the last support, µs.
+
+    """
+
+    candidate: Ints
+    local: Ints
+    hit: Flags
+    event: Ints
+    next_due: Ints
+
+    @classmethod
+    def none(cls) -> Trials:
+        """No trials at all."""
+        nothing = np.empty(0, dtype=np.int64)
+        return cls(nothing, nothing, nothing.astype(np.bool_), nothing, nothing)
+
+    def sorted(self) -> Trials:
+        """The same trials in the order that this class promises."""
+        order = np.lexsort((self.event, self.local, self.candidate))
+        return Trials(
+            self.candidate[order], self.local[order], self.hit[order], self.event[order], self.next_due[order]
+        )
+
+    def weights(self) -> Floats:
+        """(trials,) what each counts for as evidence: trials within an hour of the one before share one vote.
+
+        An import of fifty meetings in a minute is one decision, not fifty.
+        """
+        if not len(self.candidate):
+            return np.empty(0)
+        first = np.ones(len(self.candidate), dtype=np.bool_)
+        first[1:] = (np.diff(self.candidate) != 0) | (np.diff(self.local) >= OCCASION_GAP)
+        cluster = np.cumsum(first) - 1
+        shares: Floats = 1.0 / np.bincount(cluster)[cluster]
+        return shares
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Rules worth judging, of all people, of one pattern type.
+
+    Attributes:
+        user: (candidates,) whose.
+        rules: the rule of each (contract, section 3).
+        null_rate: (candidates,) chance of success of one trial if the behaviour were chance.
+        hypotheses: (candidates,) how many rules of this type were looked at for that person: what the
+            significance is corrected for.
+        trials: their trials.
+
+    """
+
+    type: PatternType
+    user: Ints
+    rules: Sequence[Rule]
+    null_rate: Floats
+    hypotheses: Floats
+    trials: Trials
+
+    def __len__(self) -> int:
+        return len(self.user)
+
+    @classmethod
+    def none(cls, type: PatternType) -> Candidates:
+        """No candidates at all."""
+        nothing = np.empty(0, dtype=np.int64)
+        return cls(type, nothing, (), nothing.astype(np.float64), nothing.astype(np.float64), Trials.none())
+
+
+class Detector(Protocol):
+    """Proposes candidates of one type for everybody in a log; has no state and judges nothing itself."""
+
+    @property
+    def type(self) -> PatternType:
+        """The type of its patterns."""
+        ...
+
+    def detect(self, log: Log, subjects: Subjects, settings: Settings, explained: Flags, /) -> Candidates:
+        """The candidates.
+
+        Args:
+            log: the events of everybody.
+            subjects: what a rule can be about.
+            settings: the numbers of the contract.
+            explained: (events,) those that a detector before this one already accounts for; a detector whose
+                null would take them for background looks past them.
+
+        """
+        ...

@@ -1,0 +1,395 @@
+"""Temporal: something is done at a time of day, on the dates of a calendar rule.
+
+From crowded windows of the day (`patterns.windows`) by way of the span in which each was kept
+(`patterns.episodes`) to the calendar rule that explains its dates best (`patterns.recurrence`).
+
+**Null.** On a due day on which the person was active, an event of this kind falls within the tolerance by chance
+with probability ``1 - exp(-λ)``, where λ is the subject's events per active day of the span, times the share of
+the person's other activity in the window, times how much more the person does on that weekday (`patterns.rhythm`).
+
+**Hypotheses.** Every event may begin a window of every width, and each may recur by every rule: events × widths ×
+rules, summed over a person's subjects.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import ceil
+
+import numpy as np
+
+from observations.civil import clock
+from patterns.candidates import Candidates, PatternType, Trials
+from patterns.episodes import best_spans
+from patterns.log import MICROSECONDS_PER_DAY, Flags, Floats, Ints, Log
+from patterns.recurrence import RULES, choose
+from patterns.rhythm import OwnTimes, Rhythm
+from patterns.selection import say_once
+from patterns.settings import Settings
+from patterns.significance import allowed
+from patterns.subjects import Subjects
+from patterns.windows import WIDTHS, Windows, find_windows
+
+_MINUTE = 60_000_000
+_DAY = 1440.0
+_TIE = 0.01
+"""Weight of the likelihood gain where two slots tell equally much (a log of one kind of event only)."""
+
+
+@dataclass(frozen=True)
+class TemporalDetector:
+    """Finds what is done at regular times.
+
+    Attributes:
+        least_tolerance: minutes that a person may be early or late in any case.
+        least_rate: a rule kept more seldom than this on its due days is no candidate.
+
+    """
+
+    least_tolerance: int = 10
+    least_rate: float = 0.4
+    type: PatternType = "temporal"
+
+    def detect(self, log: Log, subjects: Subjects, settings: Settings, _explained: Flags) -> Candidates:
+        """Candidates at regular times; see the module."""
+        quarters = _quarter_hours(log, subjects.owner, subjects.event)
+        if not len(quarters.subject):
+            return Candidates.none(self.type)
+        rhythm = Rhythm.of(log)
+        least = max(settings.confirmation_count - 2, 2)
+        user, kind = subjects.user[quarters.subject], rhythm.kind[quarters.event]
+        own = _own_times(log, subjects, np.zeros(len(log), dtype=np.bool_))
+        windows = find_windows(
+            quarters.subject, log.weekday[quarters.event], quarters.minute, user, kind, rhythm, own, least
+        )
+        slots = _slots(log, subjects, quarters, windows, rhythm, least, self.least_rate)
+        if not len(slots):
+            return Candidates.none(self.type)
+        slots = _with_tolerance(log, quarters, slots, self.least_tolerance)
+        hypotheses = _hypotheses(subjects, quarters, len(log.users))
+        # What certain slots account for is no background: the null is fitted anew without it ("peeling").
+        # The gain bounds the tail (Chernoff): certain is what exceeds the logarithm of the correction.
+        certain = slots.gain > -np.log(allowed(hypotheses[subjects.user[slots.subject]], settings))
+        kept = np.zeros(len(log), dtype=np.bool_)
+        kept[quarters.event[_supporting(log, quarters, slots[certain])[1]]] = True
+        slots = replace(
+            slots, null_rate=_null_rates(log, subjects, quarters, slots, Rhythm.of(log, kept), kept)
+        )
+        return _candidates(log, subjects, quarters, slots, hypotheses)
+
+
+@dataclass(frozen=True, eq=False)
+class _Quarters:
+    """Events of subjects with a time of day, at most one each quarter-hour of a day; sorted by subject, minute."""
+
+    subject: Ints
+    event: Ints
+    minute: Floats
+    key: Floats  # subject · 4096 + minute: what windows are looked up in
+
+    def inside(self, subject: Ints, low: Floats, width: Floats) -> tuple[Ints, Ints]:
+        """Pairs (window, entry) of all entries inside each window; windows may run past midnight."""
+        low = low % _DAY
+        pairs = []
+        for begin, end in ((low, np.minimum(low + width, _DAY)), (np.zeros_like(low), low + width - _DAY)):
+            some = np.flatnonzero(end >= begin)
+            first = np.searchsorted(self.key, subject[some] * 4096.0 + begin[some], side="left")
+            last = np.searchsorted(self.key, subject[some] * 4096.0 + end[some], side="right")
+            length = np.maximum(last - first, 0)
+            pairs.append((np.repeat(some, length), ranges(first, length)))
+        window = np.concatenate([p[0] for p in pairs])
+        entry = np.concatenate([p[1] for p in pairs])
+        order = np.lexsort((entry, window))
+        return window[order], entry[order]
+
+
+def _quarter_hours(log: Log, owner: Ints, event: Ints) -> _Quarters:
+    """The quarter-hours of events that are given with their owner: a subject, or a person."""
+    timed = ~np.isnan(log.minute[event])
+    owner, event = owner[timed], event[timed]
+    minute = log.minute[event]
+    cell = (log.day[event] - log.day.min(initial=0)) * 96 + (minute // 15).astype(np.int64)
+    order = np.lexsort((minute, cell, owner))
+    owner, event, minute, cell = owner[order], event[order], minute[order], cell[order]
+    new = np.ones(len(owner), dtype=np.bool_)
+    new[1:] = (np.diff(owner) != 0) | (np.diff(cell) != 0)
+    owner, event, minute = owner[new], event[new], minute[new]
+    order = np.lexsort((event, minute, owner))
+    owner, event, minute = owner[order], event[order], minute[order]
+    return _Quarters(owner, event, minute, owner * 4096.0 + minute)
+
+
+def _hypotheses(subjects: Subjects, quarters: _Quarters, users: int) -> Floats:
+    """(users,) how many temporal rules could have been proposed for each person."""
+    tried = np.bincount(subjects.user[quarters.subject], minlength=users)
+    return tried.astype(np.float64) * len(WIDTHS) * len(RULES)
+
+
+@dataclass(frozen=True, eq=False)
+class _Slots:
+    """Windows with the rule that explains when they are used; every array is (slots,).
+
+    `first` and `last` are the ends of the span, as indices into the log's active days.
+    """
+
+    subject: Ints
+    low: Floats
+    width: Floats
+    rule: Ints
+    first: Ints
+    last: Ints
+    null_rate: Floats
+    gain: Floats
+
+    def __len__(self) -> int:
+        return len(self.subject)
+
+    def __getitem__(self, chosen: Ints | Flags) -> _Slots:
+        return _Slots(
+            *(
+                getattr(self, name)[chosen]
+                for name in ("subject", "low", "width", "rule", "first", "last", "null_rate", "gain")
+            )
+        )
+
+
+def _slots(
+    log: Log,
+    subjects: Subjects,
+    quarters: _Quarters,
+    windows: Windows,
+    rhythm: Rhythm,
+    least: int,
+    least_rate: float,
+) -> _Slots:
+    """The windows that follow a calendar rule well enough, each thing once."""
+    window, entry = quarters.inside(windows.subject, windows.low, windows.width)
+    user = subjects.user[windows.subject]
+    day = log.active.position(user[window], log.day[quarters.event[entry]])
+    group, position = _distinct_pairs(window, day)
+    first_hit, last_hit = best_spans(group, position, len(windows))
+    number = np.arange(len(group))
+    inside = (number >= first_hit[group]) & (number <= last_hit[group])
+    group, position = group[inside], position[inside]
+    first, last = position_at(group, position, len(windows))
+    choice = choose(group, position, first, last, log.active, least)
+    unknown = np.zeros(len(windows))
+    slots = _Slots(windows.subject, windows.low, windows.width, choice.rule, first, last, unknown, unknown)
+    null = _null_rates(log, subjects, quarters, slots, rhythm, np.zeros(len(log), dtype=np.bool_))
+    rate = choice.support / np.maximum(choice.opportunities, 1)
+    explains = choice.support * np.log(np.maximum(rate, 1e-9) / null) + (
+        (choice.opportunities - choice.support) * np.log(np.maximum(1 - rate, 1e-9) / (1 - null))
+    )
+    gain = explains + np.minimum(choice.gain, 0.0)
+    good = (choice.rule >= 0) & (rate >= least_rate) & (rate > null) & (gain > 0)
+    slots = replace(slots, null_rate=null, gain=gain)
+    # What a slot rests on: its events on due days within its span.
+    due = (
+        _is_due(choice.rule, window, log.day[quarters.event[entry]])
+        & (day >= first[window])
+        & (day <= last[window])
+    )
+    rests = due & good[window]
+    renumber = np.cumsum(good) - 1
+    slots, owner, evidence = slots[good], renumber[window[rests]], quarters.event[entry[rests]]
+    told = _information(log, subjects, slots, np.bincount(owner, minlength=len(slots)))
+    return slots[say_once(subjects.user[slots.subject], told + _TIE * slots.gain, owner, evidence)]
+
+
+def _information(log: Log, subjects: Subjects, slots: _Slots, support: Ints) -> Floats:
+    """(slots,) nats that slot and subject tell about each other: how well each event's kind follows from its time.
+
+    ``support · ln(support · all / (subject's events · slot's events))``, over the person's events of the span. A
+    subject that also happens at other times, and a slot in which other things happen too, tell less: of all the
+    ways to cut the same events out of a life, the one along the grain tells most.
+    """
+    lives = _quarter_hours(log, log.user, np.arange(len(log)))
+    user = subjects.user[slots.subject]
+    slot, entry = lives.inside(user, slots.low, slots.width)
+    days = log.active.day
+    day = log.day[lives.event[entry]]
+    here = _is_due(slots.rule, slot, day) & (day >= days[slots.first][slot]) & (day <= days[slots.last][slot])
+    in_slot = np.maximum(np.bincount(slot[here], minlength=len(slots)), support)
+    of_subject = np.maximum(_in_span(log, subjects.owner, subjects.event, slots.subject, slots), support)
+    of_person = np.maximum(_in_span(log, log.user, np.arange(len(log)), user, slots), of_subject)
+    told: Floats = support * np.log(support * of_person / (of_subject * in_slot))
+    return np.maximum(told, 0.0)
+
+
+def _in_span(log: Log, owner: Ints, event: Ints, wanted: Ints, slots: _Slots) -> Ints:
+    """(slots,) how many events of each slot's `wanted` owner lie in its span; events ascend within an owner."""
+    days = log.active.day
+    key = owner << 32 | log.day[event] + 2**31
+    begin = np.searchsorted(key, wanted << 32 | days[slots.first] + 2**31, side="left")
+    end: Ints = np.searchsorted(key, wanted << 32 | days[slots.last] + 2**31, side="right")
+    return end - begin
+
+
+def _null_rates(
+    log: Log, subjects: Subjects, quarters: _Quarters, slots: _Slots, rhythm: Rhythm, without: Flags
+) -> Floats:
+    """(slots,) chance that a due day has an event in the slot, were the subject's events spread evenly.
+
+    `without` are the events that `rhythm` leaves out of the background.
+    """
+    subject = slots.subject
+    user, kind = subjects.user[subject], rhythm.kind[subjects.event[subjects.start[subject]]]
+    share = rhythm.share(user, kind, subject, slots.low, slots.width, _own_times(log, subjects, without))
+    counted = ~without[subjects.event] & ~np.isnan(log.minute[subjects.event])
+    by_weekday = np.bincount(
+        subjects.owner[counted] * 7 + log.weekday[subjects.event[counted]], minlength=len(subjects) * 7
+    ).reshape(-1, 7)
+    factor = rhythm.weekday_factor(user, kind, by_weekday[subject])
+    weekdays = _weekdays_of_rules()[slots.rule]
+    mean_factor = (factor * weekdays).sum(axis=1) / np.maximum(weekdays.sum(axis=1), 1)
+    per_day = _in_span(log, subjects.owner, subjects.event, subject, slots) / (slots.last - slots.first + 1)
+    null: Floats = -np.expm1(-per_day * share * mean_factor)
+    return np.clip(null, 1e-9, 1 - 1e-9)
+
+
+def _own_times(log: Log, subjects: Subjects, without: Flags) -> OwnTimes:
+    counted = ~np.isnan(log.minute[subjects.event]) & ~without[subjects.event]
+    return OwnTimes.of(subjects.owner[counted], log.minute[subjects.event[counted]], len(subjects))
+
+
+def _weekdays_of_rules() -> Ints:
+    """(rules, 7) on which weekdays each rule can be due."""
+    table = np.ones((len(RULES), 7), dtype=np.int64)
+    for number, rule in enumerate(RULES):
+        per_weekday = {"weekday": 1, "nth weekday": 4, "last weekday": 2}.get(
+            rule.family.name, rule.family.interval
+        )
+        if rule.family.name == "weekday" or per_weekday > 1:
+            table[number] = 0
+            table[number, [label // per_weekday for label in rule.labels]] = 1
+    return table
+
+
+def _with_tolerance(log: Log, quarters: _Quarters, slots: _Slots, least: int) -> _Slots:
+    """The slots with low and width fitted to what was kept, made symmetric about a time a person would say.
+
+    The range of n evenly spread times falls short of the truth by ``(n - 1) / (n + 1)`` on average; the tolerance
+    is stretched by as much (David & Nagaraja 2003, section 2.3).
+    """
+    window, entry = _supporting(log, quarters, slots)
+    offset = (quarters.minute[entry] - slots.low[window]) % _DAY
+    count = np.bincount(window, minlength=len(slots))
+    order = np.lexsort((offset, window))
+    start = np.concatenate([[0], np.cumsum(count)[:-1]])
+    smallest, largest = offset[order][start], offset[order][start + count - 1]
+    median = (offset[order][start + (count - 1) // 2] + offset[order][start + count // 2]) / 2
+    reach = (largest - smallest) / 2 * (count + 1) / np.maximum(count - 1, 1)
+    # Kept to the minute, the time is the usual one; kept loosely, the middle.
+    centre = np.where(reach <= least, median, (smallest + largest) / 2)
+    time = np.round((slots.low + centre) / 5) * 5
+    furthest = np.maximum(np.abs(slots.low + smallest - time), np.abs(slots.low + largest - time))
+    tolerance = np.ceil(np.maximum(np.maximum(reach, furthest), least) / 5) * 5
+    return replace(slots, low=(time - tolerance) % _DAY, width=2 * tolerance)
+
+
+def _supporting(log: Log, quarters: _Quarters, slots: _Slots) -> tuple[Ints, Ints]:
+    """Pairs (slot, entry) of the entries inside each slot on its due days."""
+    slot, entry = quarters.inside(slots.subject, slots.low, slots.width)
+    due = _is_due(slots.rule, slot, log.day[quarters.event[entry]])
+    return slot[due], entry[due]
+
+
+def _candidates(
+    log: Log, subjects: Subjects, quarters: _Quarters, slots: _Slots, hypotheses: Floats
+) -> Candidates:
+    """The slots as rules with their trials: every due day from the first of the span until now."""
+    active, user = log.active, subjects.user[slots.subject]
+    end = active.start[user + 1]
+    length = end - slots.first
+    slot, position = np.repeat(np.arange(len(slots)), length), ranges(slots.first, length)
+    due = _is_due(slots.rule, slot, active.day[position])
+    slot, position = slot[due], position[due]
+
+    window, entry = quarters.inside(slots.subject, slots.low, slots.width)
+    event = quarters.event[entry]
+    on = active.position(user[window], log.day[event])
+    # The event of a day that supports is the first of that day in the slot.
+    key, order = window * (len(active.day) + 1) + on, np.lexsort((event, window, on))
+    keys, at = np.unique(key[order], return_index=True)
+    supporting = event[order][at]
+    wanted = slot * (len(active.day) + 1) + position
+    found = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
+    hit = keys[found] == wanted
+    event_of = np.where(hit, supporting[found], -1)
+
+    day = active.day[position]
+    time, tolerance = (slots.low + slots.width / 2) % _DAY, slots.width / 2
+    over = _wall_clock(day, time[slot] + tolerance[slot])
+    when = np.where(hit, _wall_clock(log.day[event_of], log.minute[event_of]), over)
+    # Today's slot is an opportunity once it is used or over.
+    known = hit | (over <= log.as_of_local[user[slot]])
+    slot, day, hit, event_of, when = slot[known], day[known], hit[known], event_of[known], when[known]
+    next_day = np.zeros(len(slot), dtype=np.int64)
+    for number in np.unique(slots.rule):
+        of_rule = slots.rule[slot] == number
+        next_day[of_rule] = RULES[number].next_due(day[of_rule])
+    next_due = _wall_clock(next_day, time[slot] + tolerance[slot])
+    where = subjects.where(slots.subject)
+    rules = [
+        _rule(
+            where[i], int(slots.rule[i]), float(time[i]), float(tolerance[i]), int(active.day[slots.first[i]])
+        )
+        for i in range(len(slots))
+    ]
+    trials = Trials(slot, when, hit, event_of, next_due).sorted()
+    return Candidates("temporal", user, rules, slots.null_rate, hypotheses[user], trials)
+
+
+def _rule(
+    where: dict[str, str], number: int, time: float, tolerance: float, first_day: int
+) -> dict[str, object]:
+    recurrence = RULES[number]
+    rule: dict[str, object] = {
+        "where": where,
+        "rrule": recurrence.rrule(),
+        "time": clock(time),
+        "tolerance_minutes": ceil(tolerance),
+    }
+    if recurrence.needs_start:
+        first = int(recurrence.next_due(np.array([first_day - 1]))[0])
+        rule["dtstart"] = str(np.datetime64(first, "D"))
+    return rule
+
+
+def _is_due(rule: Ints, slot: Ints, day: Ints) -> Flags:
+    """(n,) whether the rule of each slot is due on each day."""
+    answer = np.zeros(len(slot), dtype=np.bool_)
+    numbers = rule[slot]
+    for number in np.unique(numbers):
+        if number >= 0:
+            of_rule = numbers == number
+            answer[of_rule] = RULES[number].due(day[of_rule])
+    return answer
+
+
+def _wall_clock(day: Ints, minute: Floats) -> Ints:
+    return day * MICROSECONDS_PER_DAY + np.round(np.nan_to_num(minute) * _MINUTE).astype(np.int64)
+
+
+def _distinct_pairs(group: Ints, position: Ints) -> tuple[Ints, Ints]:
+    """Each (group, position) once, sorted."""
+    keys = np.unique(group << 32 | position)
+    return keys >> 32, keys & 0xFFFFFFFF
+
+
+def position_at(group: Ints, position: Ints, groups: int) -> tuple[Ints, Ints]:
+    """(groups,) the first and the last position of each group; sorted input, no group empty."""
+    start = np.searchsorted(group, np.arange(groups + 1))
+    return position[start[:-1]], position[start[1:] - 1]
+
+
+def ranges(first: Ints, length: Ints) -> Ints:
+    """The numbers first … first + length - 1 of each pair, one after the other.
+
+    >>> ranges(np.array([5, 10]), np.array([2, 3])).tolist()
+    [5, 6, 10, 11, 12]
+    """
+    ends = np.cumsum(length)
+    return (
+        np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - length, length) + np.repeat(first, length)
+    )

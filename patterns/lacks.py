@@ -1,0 +1,60 @@
+"""What a candidate still lacks, in words: the honest alternative to a guess."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from patterns.candidates import Candidates
+from patterns.lifecycle import Standing, Status
+from patterns.log import Ints
+from patterns.settings import Settings
+from patterns.significance import allowed, binomial_tail, rate_interval
+from patterns.statement import unit_of
+
+_HORIZON = 400
+"""How many more supports are looked ahead before saying that more of the same will not do."""
+
+
+def lacking(candidates: Candidates, standing: Standing, chosen: Ints, settings: Settings) -> list[list[str]]:
+    """For each chosen candidate what it lacks; nothing where it is not tracking."""
+    return [
+        _lacks(candidates, standing, c, settings) if standing.status[c] == Status.tracking else []
+        for c in chosen.tolist()
+    ]
+
+
+def _lacks(candidates: Candidates, standing: Standing, c: int, settings: Settings) -> list[str]:
+    one, many = unit_of(candidates.type, candidates.rules[c])
+    support, opportunities = float(standing.vote_support[c]), float(standing.vote_opportunities[c])
+    rate, null = support / max(opportunities, 1.0), float(candidates.null_rate[c])
+    words = []
+    missing = settings.confirmation_count - int(standing.occasions[c])
+    if missing > 0:
+        words.append(f"{missing} more {one if missing == 1 else many}")
+    low, _ = rate_interval(np.array([support]), np.array([opportunities]))
+    if low[0] <= settings.usual_rate and missing <= 0:
+        words.append(
+            f"kept {standing.support[c]} of {standing.opportunities[c]} times: not surely more often than not"
+        )
+    if rate - null < settings.distinct_margin:
+        words.append(f"hardly more than chance: {rate:.0%} against {null:.0%}")
+    else:
+        needed = _until_significant(support, opportunities, null, float(candidates.hypotheses[c]), settings)
+        if needed is None:
+            words.append("cannot be told from chance at this rate")
+        elif needed > max(missing, 0):
+            words.append(f"about {needed} more {one if needed == 1 else many} to tell it from chance")
+    if not words:
+        words.append(f"confidence {standing.confidence[c]:.2f} of {settings.confirmation_threshold:g}")
+    return words
+
+
+def _until_significant(
+    support: float, opportunities: float, null: float, hypotheses: float, settings: Settings
+) -> int | None:
+    """How many more supports, kept at the present rate, until it is significant; null if not foreseeable."""
+    rate = support / max(opportunities, 1.0)
+    more = np.arange(_HORIZON, dtype=np.float64)
+    tail = binomial_tail(support + more, opportunities + more / rate, np.full(_HORIZON, null))
+    enough = np.flatnonzero(tail <= allowed(np.array([hypotheses]), settings)[0])
+    return int(enough[0]) if len(enough) else None

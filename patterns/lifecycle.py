@@ -1,0 +1,374 @@
+"""Lifecycle: a fold over each candidate's trials, in time order (design, section 5).
+
+::
+
+                five occasions, confidence ≥ 0.7,
+                more than chance, usually kept
+     tracking ───────────────────────────────────► confirmed
+        ▲  │ ◄───────────────────────────────────────  │
+        │  │      three unforgiven contradictions,     │
+        │  │      or no longer more than chance        │
+        │  └──────────────► expired ◄──────────────────┘
+        └── seen again: new episode    confidence < 0.3
+
+All candidates are folded side by side: step j takes the j-th trial of every candidate that has one, so the
+Python loop runs over steps and not over trials. Within a step the order is: what time did (expiry), what the
+trial says, what follows from it.
+
+The components are counted over the episode: from its first support to now. A demotion ends no episode; it sets
+the count of occasions back to nothing, so five new ones are needed, while the rate is still judged by all that
+is known of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+import numpy as np
+
+from patterns.candidates import Candidates
+from patterns.confidence import NEVER, RECENT, Components, components, days_until_expiry, decay
+from patterns.log import MICROSECONDS_PER_DAY, OCCASION_GAP, Flags, Floats, Ints
+from patterns.settings import Settings
+from patterns.significance import allowed, binomial_tail, rate_interval
+
+
+class Status(IntEnum):
+    """Where a pattern stands."""
+
+    tracking = 0
+    confirmed = 1
+    expired = 2
+
+
+@dataclass(frozen=True)
+class Transition:
+    """One change of status: when (wall clock, µs), from, to, why, and the figures of that moment.
+
+    Attributes:
+        before: the status left; null where an episode begins.
+        event: the event at which it happened, -1 where time alone did it.
+
+    """
+
+    candidate: int
+    local: int
+    before: Status | None
+    after: Status
+    reason: str
+    confidence: float
+    support: int
+    opportunities: int
+    event: int
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """How each candidate stands at the evaluation time; every array is (candidates,).
+
+    Attributes:
+        began: whether it was ever supported at all; the rest means nothing where not.
+        episode: index in the trials of the first support of the current episode.
+        confirmed, expired: wall clock of the last such change in this episode, µs; `NEVER` where none.
+        confirmed_event: the event at which it was confirmed, -1 where none.
+        vote_support, vote_opportunities: support and opportunities in votes (see `Trials.weights`).
+        due: wall clock by which it is next due, µs.
+        confidence: decay included.
+
+    """
+
+    began: Flags
+    status: Ints
+    episode: Ints
+    support: Ints
+    opportunities: Ints
+    occasions: Ints
+    contradictions: Ints
+    first: Ints
+    last: Ints
+    due: Ints
+    confirmed: Ints
+    confirmed_event: Ints
+    expired: Ints
+    vote_support: Floats
+    vote_opportunities: Floats
+    components: Components
+    confidence: Floats
+    transitions: tuple[Transition, ...]
+
+
+def fold(candidates: Candidates, now: Ints, settings: Settings) -> Standing:
+    """How each candidate stands at the wall clock `now` (candidates,), µs, and how it came to that."""
+    state = _State.fresh(len(candidates))
+    judge = _Judge(candidates, settings)
+    trials = candidates.trials
+    weights = trials.weights()
+    start = np.searchsorted(trials.candidate, np.arange(len(candidates) + 1))
+    length = np.diff(start)
+    # Longest first: at step j the candidates that still have a trial are a prefix.
+    by_length = np.argsort(-length, kind="stable")
+    remaining = length[by_length]
+    for step in range(int(length.max(initial=0))):
+        here = by_length[: np.searchsorted(-remaining, -step, side="left")]
+        row = start[here] + step
+        _expire(state, here, trials.local[row], judge)
+        _take(state, here, row, candidates, weights, settings)
+        _judge(state, here, row, candidates, judge)
+    everyone = np.arange(len(candidates))
+    _expire(state, everyone, now, judge)
+    return _standing(state, now, settings)
+
+
+@dataclass(eq=False)
+class _State:
+    """Everything the fold remembers; every array is (candidates,), `recent` (candidates, 5)."""
+
+    status: Ints
+    live: Flags  # an episode is running
+    episode: Ints
+    support: Ints
+    opportunities: Ints
+    occasions: Ints
+    contradictions: Ints
+    first: Ints
+    last: Ints
+    due: Ints
+    recent: Ints
+    confirmed: Ints
+    confirmed_event: Ints
+    expired: Ints
+    vote_support: Floats
+    vote_opportunities: Floats
+    transitions: list[Transition] = field(default_factory=list)
+
+    @classmethod
+    def fresh(cls, n: int) -> _State:
+        def zero() -> Ints:
+            return np.zeros(n, dtype=np.int64)
+
+        def never() -> Ints:
+            return np.full(n, NEVER, dtype=np.int64)
+
+        return cls(
+            status=np.full(n, Status.tracking, dtype=np.int64),
+            live=np.zeros(n, dtype=np.bool_),
+            episode=zero() - 1,
+            support=zero(),
+            opportunities=zero(),
+            occasions=zero(),
+            contradictions=zero(),
+            first=never(),
+            last=never(),
+            due=never(),
+            recent=np.full((n, RECENT), NEVER, dtype=np.int64),
+            confirmed=never(),
+            confirmed_event=zero() - 1,
+            expired=never(),
+            vote_support=np.zeros(n),
+            vote_opportunities=np.zeros(n),
+        )
+
+    def components(self, of: Ints, settings: Settings) -> Components:
+        return components(
+            self.occasions[of],
+            self.recent[of],
+            self.support[of],
+            self.opportunities[of],
+            self.first[of],
+            self.last[of],
+            settings,
+        )
+
+    def change(
+        self, of: Ints, local: Ints, after: Status, reason: str, confidence: Floats, event: Ints | None = None
+    ) -> None:
+        """Set the status and write the journal."""
+        for place, one in enumerate(of.tolist()):
+            new = not self.live[one] and after is Status.tracking
+            self.transitions.append(
+                Transition(
+                    one,
+                    int(local[place]),
+                    None if new else Status(self.status[one]),
+                    after,
+                    reason,
+                    float(confidence[place]),
+                    int(self.support[one]),
+                    int(self.opportunities[one]),
+                    -1 if event is None else int(event[place]),
+                )
+            )
+        self.status[of] = after
+
+
+@dataclass(frozen=True, eq=False)
+class _Judge:
+    """Whether what was seen is more than chance, and usual."""
+
+    candidates: Candidates
+    settings: Settings
+
+    def is_significant(self, state: _State, of: Ints) -> Flags:
+        tail = binomial_tail(
+            state.vote_support[of], state.vote_opportunities[of], self.candidates.null_rate[of]
+        )
+        rate = state.support[of] / np.maximum(state.opportunities[of], 1)
+        distinct = rate - self.candidates.null_rate[of] >= self.settings.distinct_margin
+        return distinct & (tail <= allowed(self.candidates.hypotheses[of], self.settings))
+
+    def is_usual(self, state: _State, of: Ints) -> Flags:
+        low, _ = rate_interval(state.vote_support[of], state.vote_opportunities[of])
+        return low > self.settings.usual_rate
+
+
+def _expire(state: _State, here: Ints, now: Ints, judge: _Judge) -> None:
+    """Expire those whose confidence fell below the threshold before `now`, at the moment when it did."""
+    live = state.live[here]
+    of, at = here[live], now[live]
+    if not len(of):
+        return
+    settings = judge.settings
+    undecayed = state.components(of, settings).confidence(settings)
+    days = days_until_expiry(undecayed, settings)
+    due = _decays_from(state, of, settings)
+    gone = (at - due) / MICROSECONDS_PER_DAY > days
+    if not gone.any():
+        return
+    of, due, days = of[gone], due[gone], days[gone]
+    when = np.maximum(due + np.ceil(days * MICROSECONDS_PER_DAY).astype(np.int64), state.last[of])
+    state.change(
+        of, when, Status.expired, "not seen since it was due", np.full(len(of), settings.expiry_threshold)
+    )
+    state.expired[of] = when
+    state.live[of] = False
+
+
+def _take(
+    state: _State, here: Ints, row: Ints, candidates: Candidates, weights: Floats, settings: Settings
+) -> None:
+    """Count one trial of each candidate."""
+    trials = candidates.trials
+    hit, local, weight = trials.hit[row], trials.local[row], weights[row]
+    begins = hit & ~state.live[here]
+    if begins.any():
+        _begin(state, here[begins], row[begins], local[begins], trials.event[row[begins]])
+    counts = state.live[here]
+    here, row, hit, local, weight = here[counts], row[counts], hit[counts], local[counts], weight[counts]
+    state.opportunities[here] += 1
+    state.vote_opportunities[here] += weight
+
+    kept, when = here[hit], local[hit]
+    state.support[kept] += 1
+    state.vote_support[kept] += weight[hit]
+    fresh = (state.last[kept] == NEVER) | (when - state.last[kept] >= OCCASION_GAP)
+    new, then = kept[fresh], when[fresh]
+    state.occasions[new] += 1
+    state.recent[new, 1:] = state.recent[new, :-1]
+    state.recent[new, 0] = then
+    state.last[kept] = when
+    state.due[kept] = trials.next_due[row[hit]]
+    if settings.forgive_contradictions:
+        state.contradictions[kept] = np.maximum(state.contradictions[kept] - 1, 0)
+
+    state.contradictions[here[~hit]] += 1
+
+
+def _begin(state: _State, of: Ints, row: Ints, local: Ints, event: Ints) -> None:
+    """Begin a new episode from nothing."""
+    for counter in (state.support, state.opportunities, state.occasions, state.contradictions):
+        counter[of] = 0
+    for votes in (state.vote_support, state.vote_opportunities):
+        votes[of] = 0.0
+    for clock in (state.last, state.confirmed, state.expired):
+        clock[of] = NEVER
+    state.recent[of] = NEVER
+    state.confirmed_event[of] = -1
+    state.first[of] = local
+    state.episode[of] = row
+    returns = state.status[of] == Status.expired
+    for who, reason in ((returns, "seen again"), (~returns, "first seen")):
+        if who.any():
+            state.change(of[who], local[who], Status.tracking, reason, np.zeros(who.sum()), event[who])
+    state.live[of] = True
+
+
+def _judge(state: _State, here: Ints, row: Ints, candidates: Candidates, judge: _Judge) -> None:
+    """Confirm, demote or expire what the trial just counted has decided."""
+    settings, trials = judge.settings, candidates.trials
+    live = state.live[here]
+    here, row = here[live], row[live]
+    hit, local, event = trials.hit[row], trials.local[row], trials.event[row]
+    confidence = state.components(here, settings).confidence(settings)
+    confidence = confidence * decay(local, _decays_from(state, here, settings), settings)
+
+    ready = (
+        hit
+        & (state.status[here] == Status.tracking)
+        & (state.occasions[here] >= settings.confirmation_count)
+        & (confidence >= settings.confirmation_threshold)
+    )
+    ready[ready] = judge.is_significant(state, here[ready]) & judge.is_usual(state, here[ready])
+    if ready.any():
+        of = here[ready]
+        state.change(of, local[ready], Status.confirmed, "kept often enough", confidence[ready], event[ready])
+        state.contradictions[of] = 0
+        state.confirmed[of] = local[ready]
+        state.confirmed_event[of] = event[ready]
+
+    doubtful = ~hit & (state.status[here] == Status.confirmed)
+    if doubtful.any():
+        broken = doubtful & (state.contradictions[here] >= settings.contradiction_limit)
+        _demote(state, here[broken], local[broken], confidence[broken], "contradicted")
+        chance = doubtful & ~broken
+        chance[chance] = ~judge.is_significant(state, here[chance])
+        _demote(state, here[chance], local[chance], confidence[chance], "no longer more than chance")
+
+    gone = ~hit & (confidence < settings.expiry_threshold)
+    if gone.any():
+        of = here[gone]
+        state.change(of, local[gone], Status.expired, "kept too seldom", confidence[gone])
+        state.expired[of] = local[gone]
+        state.live[of] = False
+
+
+def _demote(state: _State, of: Ints, local: Ints, confidence: Floats, reason: str) -> None:
+    if len(of):
+        state.change(of, local, Status.tracking, reason, confidence)
+        state.contradictions[of] = 0
+        state.occasions[of] = 0
+        state.confirmed[of] = NEVER
+        state.confirmed_event[of] = -1
+
+
+def _decays_from(state: _State, of: Ints, settings: Settings) -> Ints:
+    return state.last[of] if settings.decay_by_calendar else state.due[of]
+
+
+def _standing(state: _State, now: Ints, settings: Settings) -> Standing:
+    everyone = np.arange(len(state.status))
+    parts = state.components(everyone, settings)
+    began = state.episode >= 0
+    confidence = parts.confidence(settings)
+    due = _decays_from(state, everyone, settings)
+    confidence[began] *= decay(now[began], due[began], settings)
+    return Standing(
+        began=began,
+        status=state.status,
+        episode=state.episode,
+        support=state.support,
+        opportunities=state.opportunities,
+        occasions=state.occasions,
+        contradictions=state.contradictions,
+        first=state.first,
+        last=state.last,
+        due=state.due,
+        confirmed=state.confirmed,
+        confirmed_event=state.confirmed_event,
+        expired=state.expired,
+        vote_support=state.vote_support,
+        vote_opportunities=state.vote_opportunities,
+        components=parts,
+        confidence=confidence,
+        transitions=tuple(sorted(state.transitions, key=lambda t: (t.candidate, t.local))),
+    )

@@ -1,0 +1,163 @@
+"""The log: one frame of observations, of many people, turned into the arrays that detectors count with.
+
+Everything a detector asks is asked of these arrays, for all people at once; people never mix because every
+key begins with the person. A row is an event; events are sorted by person and time, so an event's number is
+also its place in time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from observations.schema import feature_columns
+from patterns.settings import Settings
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+MICROSECONDS_PER_DAY = 86_400_000_000
+OCCASION_GAP = 3_600_000_000
+"""Supports closer than this (an hour, in microseconds) are one occasion (design, section 4)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Log:
+    """Events of all people, sorted by person, instant and id.
+
+    Attributes:
+        frame: the observations themselves, with the columns of `observations.features.with_features`.
+        users: the people's names, in alphabetical order; `user` holds indices into it.
+        user: (events,) whose event it is.
+        at: (events,) the instant, µs since 1970 UTC.
+        day: (events,) the local day, days since 1970.
+        minute: (events,) minutes since the day began; nan for what lasts all day.
+        as_of_local: (users,) the wall clock at the evaluation time, µs, by each person's latest offset.
+
+    """
+
+    frame: pl.DataFrame
+    users: tuple[str, ...]
+    user: Ints
+    at: Ints
+    day: Ints
+    minute: Floats
+    as_of_local: Ints
+
+    @classmethod
+    def of(cls, featured: pl.DataFrame, as_of: datetime | None, settings: Settings) -> Log:
+        """The log of an observation frame with features, as far as it counts as evidence by `as_of`.
+
+        Left out are what came later, what an agent did, and what a machine sent (``automatic``). Without
+        `as_of`, each person is judged at their own newest observation: nobody's answer depends on others.
+        """
+        newest = pl.col("at").max().over("user_id").alias("as_of")
+        featured = featured.with_columns(newest if as_of is None else pl.lit(as_of).alias("as_of"))
+        evidence = (pl.col("at") <= pl.col("as_of")) & (pl.col("actor") == "user")
+        if "automatic:flag" in featured.columns:
+            evidence &= ~pl.col("automatic:flag").fill_null(False)
+        frame = featured.filter(evidence).sort("user_id", "at", "id", maintain_order=True)
+        shifted = pl.col("local") - pl.duration(hours=settings.day_starts_at)
+        timed = pl.col("minute").is_not_null()
+        # An all-day event has no hour that a late evening could claim; its day is the one it names.
+        frame = frame.with_columns(
+            day=pl.when(timed).then(shifted).otherwise("local").dt.date(),
+            minute=pl.when(timed).then((pl.col("minute") - 60.0 * settings.day_starts_at) % 1440.0),
+        )
+        codes = frame.get_column("user_id").rle_id().to_numpy().astype(np.int64)
+        users = tuple(frame.get_column("user_id").unique(maintain_order=True))
+        at = frame.get_column("at").dt.epoch("us").to_numpy().astype(np.int64)
+        local = frame.get_column("local").dt.epoch("us").to_numpy().astype(np.int64)
+        last = _last_of_each(codes, len(users))
+        now = frame.get_column("as_of").dt.epoch("us").to_numpy().astype(np.int64)
+        return cls(
+            frame=frame.drop("as_of"),
+            users=users,
+            user=codes,
+            at=at,
+            day=frame.get_column("day").to_physical().to_numpy().astype(np.int64),
+            minute=frame.get_column("minute").to_numpy().astype(np.float64),
+            as_of_local=now[last] + local[last] - at[last],
+        )
+
+    def __len__(self) -> int:
+        return len(self.user)
+
+    @property
+    def features(self) -> list[str]:
+        """The feature columns of the frame."""
+        named = feature_columns(self.frame.columns)
+        return [c for c in named if ":" in c]
+
+    @cached_property
+    def weekday(self) -> Ints:
+        """(events,) Monday 0 … Sunday 6."""
+        return weekday_of(self.day)
+
+    @cached_property
+    def active(self) -> ActiveDays:
+        """The days on which each person left any trace."""
+        return ActiveDays.of(self.user, self.day, len(self.users))
+
+
+@dataclass(frozen=True, eq=False)
+class ActiveDays:
+    """The days on which each person was active at all: only these are opportunities (design, property 5).
+
+    Attributes:
+        user, day: (active days,) sorted by person and day.
+        start: (users + 1,) where each person's days begin.
+
+    """
+
+    user: Ints
+    day: Ints
+    start: Ints
+
+    @classmethod
+    def of(cls, user: Ints, day: Ints, users: int) -> ActiveDays:
+        """The distinct days of each person."""
+        keys = np.unique(user << 32 | day + 2**31)
+        owner, days = keys >> 32, (keys & 0xFFFFFFFF) - 2**31
+        return cls(owner, days, np.searchsorted(owner, np.arange(users + 1)))
+
+    @cached_property
+    def _key(self) -> Ints:
+        return self.user << 32 | self.day + 2**31
+
+    def position(self, user: Ints, day: Ints) -> Ints:
+        """Index of the first active day of that person at or after that day (may be one past their last)."""
+        return np.searchsorted(self._key, user << 32 | day + 2**31)
+
+    @property
+    def count(self) -> Ints:
+        """(users,) how many active days each person has."""
+        return np.diff(self.start)
+
+
+def weekday_of(day: Ints) -> Ints:
+    """Monday 0 … Sunday 6 of days since 1970 (which began on a Thursday)."""
+    return (day + 3) % 7
+
+
+def occasions(group: Ints, at: Ints) -> Flags:
+    """Which of the events begin a new occasion of their group: those an hour or more after the one before.
+
+    Args:
+        group: (n,) sorted group keys.
+        at: (n,) instants in µs, sorted within each group.
+
+    """
+    first = np.ones(len(group), dtype=np.bool_)
+    first[1:] = (group[1:] != group[:-1]) | (np.diff(at) >= OCCASION_GAP)
+    return first
+
+
+def _last_of_each(codes: Ints, groups: int) -> Ints:
+    return np.searchsorted(codes, np.arange(groups), side="right") - 1

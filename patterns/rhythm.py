@@ -1,0 +1,148 @@
+"""Rhythm: at which hours and on which weekdays a person is active, as the background of every null.
+
+"Were its events spread over the days and over the hours at which the person is active" (design, section 4)
+needs to know those hours. They are taken from everything *else* the person does: the events outside the subject,
+first of the same type, those being few, of all types, those being few, the waking day at large:
+
+::
+
+    share of a window = (others of the type in it + κ · wider share) / (others of the type + κ)
+    wider share       = (others in it             + κ · w / 16 h   ) / (others             + κ)
+
+Taking the rest of the person's life as the measure keeps busy mornings and quiet weekends from looking like a
+habit; κ (`PRIOR`) keeps a handful of others from looking like a law.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from patterns.log import Flags, Floats, Ints, Log, weekday_of
+
+BIN = 5
+"""Minutes of a bin of the day."""
+BINS = 1440 // BIN
+WAKING_MINUTES = 960.0
+"""People are awake two thirds of the day; without other activity, that is all that is known of their hours."""
+PRIOR = 50.0
+"""How many events the wider share is worth against the narrower one."""
+SMOOTHING_MINUTES = 60
+"""Shares of narrower windows are taken from a window of this width around them: others' events are sparse."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rhythm:
+    """Counts of everybody's events by time of day and by weekday, for whole lives and for each type.
+
+    Attributes:
+        of_user, of_type: (groups, 2·BINS + 1) cumulative counts over two days of bins, so that a window past
+            midnight is one difference.
+        week_of_user, week_of_type: (groups, 7) counts by weekday.
+        kind: (events,) the group of `of_type` that an event is in: its person and type.
+        days: (users, 7) active days by weekday.
+
+    """
+
+    of_user: Ints
+    of_type: Ints
+    week_of_user: Ints
+    week_of_type: Ints
+    kind: Ints
+    days: Ints
+
+    @classmethod
+    def of(cls, log: Log, without: Flags | None = None) -> Rhythm:
+        """The rhythm of everybody in the log; events flagged in `without` are left out of the counts."""
+        types = log.frame.get_column("type").rank("dense").to_numpy().astype(np.int64)
+        _, kind = np.unique(log.user * (types.max(initial=0) + 1) + types, return_inverse=True)
+        kind = kind.astype(np.int64)
+        counted = np.ones(len(log), dtype=np.bool_) if without is None else ~without
+        timed = ~np.isnan(log.minute) & counted
+        bins = (log.minute[timed] // BIN).astype(np.int64)
+        kinds, users = int(kind.max(initial=-1)) + 1, len(log.users)
+        active = log.active
+        return cls(
+            of_user=_cumulative(log.user[timed], bins, users),
+            of_type=_cumulative(kind[timed], bins, kinds),
+            week_of_user=_counts(log.user[timed], log.weekday[timed], users, 7),
+            week_of_type=_counts(kind[timed], log.weekday[timed], kinds, 7),
+            kind=kind,
+            days=_counts(active.user, weekday_of(active.day), users, 7),
+        )
+
+    def share(
+        self, user: Ints, kind: Ints, subject: Ints, low: Floats, width: Floats, own: OwnTimes
+    ) -> Floats:
+        """(n,) share of the person's other activity that falls into each window.
+
+        Args:
+            user, kind: (n,) whose, and which type's (see `kind`).
+            subject: (n,) whose own events are left out; indices into `own`.
+            low, width: (n,) the window, minutes.
+            own: the times of the subjects' own events, the same left out as from this rhythm.
+        """
+        wide = np.maximum(width, SMOOTHING_MINUTES)
+        first = np.floor((low - (wide - width) / 2) / BIN).astype(np.int64) % BINS
+        last = first + np.clip(np.ceil(wide / BIN).astype(np.int64), 1, BINS)
+        narrowing = np.minimum(np.maximum(width, BIN) / wide, 1.0)
+        even = np.minimum(wide / WAKING_MINUTES, 1.0)
+        inside, total = own.count(subject, first, last), own.total[subject]
+        others = self.of_user[user, last] - self.of_user[user, first] - inside
+        wider = (others + PRIOR * even) / (self.of_user[user, BINS] - total + PRIOR)
+        others = self.of_type[kind, last] - self.of_type[kind, first] - inside
+        share: Floats = (others + PRIOR * wider) / (self.of_type[kind, BINS] - total + PRIOR) * narrowing
+        return share
+
+    def weekday_factor(self, user: Ints, kind: Ints, own: Ints) -> Floats:
+        """(n, 7) how much more a person does on an active day of each weekday than on any, the subject's own left out.
+
+        Args:
+            user, kind: (n,) whose, and which type's.
+            own: (n, 7) the subject's own events by weekday.
+
+        """
+        days = self.days[user] / np.maximum(self.days[user].sum(axis=1, keepdims=True), 1)
+        lives = np.maximum(self.week_of_user[user] - own, 0)
+        wider = (lives + PRIOR * days) / (lives.sum(axis=1, keepdims=True) + PRIOR)
+        kinds = np.maximum(self.week_of_type[kind] - own, 0)
+        share = (kinds + PRIOR * wider) / (kinds.sum(axis=1, keepdims=True) + PRIOR)
+        factor: Floats = share / np.maximum(days, 1e-12)
+        return np.where(days > 0, factor, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class OwnTimes:
+    """The times of day of each subject's events, to be counted in any window of bins.
+
+    Attributes:
+        total: (subjects,) how many there are.
+        keys: (2 · events,) subject and bin in one number, sorted, each event a second time a day later.
+    """
+
+    total: Ints
+    keys: Ints
+
+    @classmethod
+    def of(cls, subject: Ints, minute: Floats, subjects: int) -> OwnTimes:
+        """Of events given by subject and minute of the day (no nan)."""
+        key = subject * (2 * BINS) + (minute // BIN).astype(np.int64)
+        return cls(np.bincount(subject, minlength=subjects), np.sort(np.concatenate([key, key + BINS])))
+
+    def count(self, subject: Ints, first: Ints, last: Ints) -> Ints:
+        """(n,) events of each subject in the bins first … last - 1, where last may run into the next day."""
+        base = subject * (2 * BINS)
+        inside: Ints = np.searchsorted(self.keys, base + last) - np.searchsorted(self.keys, base + first)
+        return inside
+
+
+def _cumulative(group: Ints, bins: Ints, groups: int) -> Ints:
+    counts = _counts(group, bins, groups, BINS)
+    table = np.zeros((groups, 2 * BINS + 1), dtype=np.int64)
+    np.cumsum(np.concatenate([counts, counts], axis=1), axis=1, out=table[:, 1:])
+    return table
+
+
+def _counts(group: Ints, label: Ints, groups: int, labels: int) -> Ints:
+    return np.bincount(group * labels + label, minlength=groups * labels).reshape(groups, labels)

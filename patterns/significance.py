@@ -1,0 +1,61 @@
+"""Is it more than chance? One binomial tail, one correction, one promise.
+
+**Null.** Each detector says, for each candidate, how often one trial would succeed if the behaviour were chance
+and everything else about the person stayed as it is (`null_rate`). The p-value is the probability of at least
+the observed successes in as many independent trials: an upper binomial tail. Trials within an hour of each other
+share one vote.
+
+**Correction.** A detector looks at very many rules and shows the best; so the p-value is held against
+``rate / 5 / hypotheses`` (Bonferroni): `rate` is the promise (0.05 by default), 5 the number of detectors,
+`hypotheses` all the rules of that type the detector could have proposed for that person, from the data's size
+alone. Bonferroni needs no independence between the rules, and one person's answer does not depend on another's.
+
+**Promise.** The probability that anything at all is confirmed about a person without habits is at most 5 %.
+
+Source: binomial tail by the regularised incomplete beta function, Abramowitz & Stegun 26.5.24; the interval is
+the equal-tailed posterior under Jeffreys' prior (Brown, Cai & DasGupta 2001, section 4.3).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import special
+
+from patterns.candidates import PATTERN_TYPES
+from patterns.log import Floats
+from patterns.settings import Settings
+
+
+def binomial_tail(successes: Floats, trials: Floats, rate: Floats) -> Floats:
+    """P(at least `successes` of `trials`) at this rate; 1 where there are no successes.
+
+    Weighted (non-integer) counts are interpolated by the beta function.
+
+    >>> float(binomial_tail(np.array([5.0]), np.array([5.0]), np.array([0.5]))[0])
+    0.03125
+    """
+    successes = np.asarray(successes, dtype=np.float64)
+    some = successes > 0
+    tail = special.betainc(np.where(some, successes, 1.0), np.maximum(trials - successes, 0.0) + 1.0, rate)
+    return np.where(some, tail, 1.0)
+
+
+def allowed(hypotheses: Floats, settings: Settings) -> Floats:
+    """The p-value that a candidate must not exceed, given how many were looked at."""
+    return settings.false_confirmation_rate / len(PATTERN_TYPES) / np.maximum(hypotheses, 1.0)
+
+
+def rate_interval(successes: Floats, trials: Floats) -> tuple[Floats, Floats]:
+    """95 % interval of the rate at which it will be kept (Jeffreys); [0, 1] without trials.
+
+    >>> low, high = rate_interval(np.array([9.0]), np.array([10.0]))
+    >>> round(float(low[0]), 2), round(float(high[0]), 2)
+    (0.62, 0.99)
+    """
+    misses = np.maximum(trials - successes, 0.0)
+    low = special.betaincinv(successes + 0.5, misses + 0.5, 0.025)
+    high = special.betaincinv(successes + 0.5, misses + 0.5, 0.975)
+    none = trials <= 0
+    # At the ends the interval is closed: what always held may hold always.
+    low = np.where(none | (successes <= 0), 0.0, low)
+    return low, np.where(none | (misses <= 0), 1.0, high)
