@@ -71,12 +71,15 @@ class Source:
         label: what the user calls it: the path, or ``archive.zip!folder/member``.
         opener: opens the bytes from their beginning, as often as asked.
         path: the file, where it is one on disk; null for a member of an archive.
+        named: the person named it, so that it cannot be read is an error; else it was found in a folder or
+            archive, and that is a note.
 
     """
 
     label: str
     opener: Callable[[], BinaryIO]
     path: Path | None = None
+    named: bool = True
 
     @classmethod
     def of_path(cls, path: Path, label: str | None = None) -> Source:

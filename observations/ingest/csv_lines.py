@@ -1,0 +1,171 @@
+"""The rows of a CSV file, whatever its delimiter, encoding and line ends, with the line each begins on.
+
+The standard library's parser is used, behind a feed of lines that can take lines back: a quote that is opened and
+never closed would swallow the rest of the file, so a record that comes out wrong costs its first line only, and
+reading goes on with the second.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from observations.ingest.base import Note, Source
+
+DELIMITERS = (",", ";", "\t", "|")
+LONGEST_RECORD = 1_000
+"""Lines. A record that goes on for longer is a quote that was never closed."""
+
+LONGEST_LINE = 16 * 2**20
+"""Bytes."""
+
+SAMPLE_LINES = 50
+
+
+@dataclass(frozen=True)
+class Row:
+    """The cells of one record, the line on which it begins (from 1), and whether it ends inside a quote."""
+
+    line: int
+    cells: list[str]
+    cut: bool = False
+
+
+class Feed:
+    """Lines of text that can be taken back, counted."""
+
+    def __init__(self, lines: Iterator[str]) -> None:
+        self._lines = lines
+        self._returned: deque[str] = deque()
+        self.taken: list[str] = []
+        self.line = 0
+        self.ended = False  # while a record is read: it wants more lines than there are
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        if len(self.taken) >= LONGEST_RECORD:
+            raise csv.Error("the record does not end")
+        try:
+            line = self._returned.popleft() if self._returned else next(self._lines)
+        except StopIteration:
+            self.ended = True
+            raise
+        self.taken.append(line)
+        self.line += 1
+        return line
+
+    def settle(self) -> None:
+        """The lines taken made a record."""
+        self.taken.clear()
+
+    def return_all_but_first(self) -> None:
+        """The lines taken did not make a record: all but the first will be taken again."""
+        again = self.taken[1:]
+        self._returned.extendleft(reversed(again))
+        self.line -= len(again)
+        self.ended = False
+        self.taken.clear()
+
+
+def delimiter_of(text: str) -> str | None:
+    """The delimiter that cuts the first lines into equally many cells, at least two; null if none does."""
+    lines = [line for line in text.splitlines()[:SAMPLE_LINES] if line.strip()]
+    best, best_score = None, (0.0, 0)
+    if lines and lines[0].lower().startswith("sep=") and len(lines[0]) == 5:
+        return lines[0][4]
+    for delimiter in DELIMITERS:
+        widths = [len(cells) for cells in csv.reader(lines, delimiter=delimiter)]
+        if widths and max(widths) > 1:
+            usual = max(set(widths), key=lambda width: (widths.count(width), width))
+            score = (widths.count(usual) / len(widths) if usual > 1 else 0.0, usual)
+            if score > best_score:
+                best, best_score = delimiter, score
+    return best if best_score[0] >= 0.5 else None
+
+
+def decoded(head: bytes) -> str:
+    """The first bytes of a text, decoded as the whole will be."""
+    for mark, codec in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
+        if head.startswith(mark):
+            return head[2:].decode(codec, "replace")
+    return _decode(head.removeprefix(codecs.BOM_UTF8))[0]
+
+
+def rows_of(source: Source, delimiter: str, width: int | None, notes: list[Note]) -> Iterator[Row]:
+    """The records of the source, blank ones left out. A note says what was lost or assumed.
+
+    Args:
+        source: what to read.
+        delimiter: between cells.
+        width: how many cells a record has; records that took in later lines and have another number are undone.
+        notes: is added to.
+
+    """
+    with source.open() as stream:
+        feed = Feed(_lines(stream, source.label, notes))
+        reader = csv.reader(feed, delimiter=delimiter)
+        while True:
+            first = feed.line + 1
+            try:
+                cells = next(reader)
+            except StopIteration:
+                return
+            except csv.Error:  # it does not end, or a cell is beyond reason
+                cells = []
+            if not cells or (len(feed.taken) > 1 and (feed.ended or width not in (None, len(cells)))):
+                if not "".join(feed.taken).strip():
+                    feed.settle()
+                    continue
+                notes.append(
+                    Note("reject", source.label, "bad_row", "a quote is opened and never closed", first)
+                )
+                feed.return_all_but_first()
+                reader = csv.reader(feed, delimiter=delimiter)
+                continue
+            cut = feed.ended
+            feed.settle()
+            if any(cell.strip() for cell in cells):
+                yield Row(first, cells, cut)
+
+
+def _lines(stream: BinaryIO, label: str, notes: list[Note]) -> Iterator[str]:
+    """The lines of the text, with their ends. UTF-8 with or without a mark, UTF-16, else Windows-1252."""
+    head = stream.read(65_536)
+    stream.seek(0)
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        yield from codecs.getreader("utf-16")(stream, "replace")
+        return
+    warned = False
+    for number, line in enumerate(_octet_lines(stream, bare_cr=b"\n" not in head and b"\r" in head), 1):
+        text, is_utf8 = _decode(line.removeprefix(codecs.BOM_UTF8) if number == 1 else line)
+        if not is_utf8 and not warned:
+            warned = True
+            message = "is not UTF-8; read as Windows-1252"
+            notes.append(Note("warning", label, "encoding", message, number))
+        yield text.replace("\0", "")
+
+
+def _octet_lines(stream: BinaryIO, *, bare_cr: bool) -> Iterator[bytes]:
+    if not bare_cr:
+        while line := stream.readline(LONGEST_LINE):
+            yield line
+        return
+    rest = b""
+    while fresh := stream.read(65_536):
+        *whole, rest = (rest + fresh).split(b"\r")
+        yield from (line + b"\n" for line in whole)
+    if rest:
+        yield rest
+
+
+def _decode(octets: bytes) -> tuple[str, bool]:
+    try:
+        return octets.decode(), True
+    except UnicodeDecodeError:
+        return octets.decode("cp1252", "replace"), False

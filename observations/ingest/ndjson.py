@@ -1,0 +1,123 @@
+"""Newline-delimited JSON, one observation a line: the contract's own form, and what most programs log.
+
+Two ways lead to the same frame, chunk by chunk (a property test holds them to it):
+
+* The **fast path** hands a whole chunk to polars. polars stops at NaN, a bad line or a cut tail, drops keys that
+  its schema lacks, and turns a number into text where other rows have text. The first three raise; the others
+  are found by counting, and all of them send the chunk down the other path.
+* The **repairing path** reads line by line with orjson, keeps what can be read, and says by number which lines
+  cannot.
+
+Measured, 1,000,000 rows of 245 bytes: see ``tests/benchmarks/test_ndjson_speed.py``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import BinaryIO
+
+import orjson
+import polars as pl
+
+from observations.errors import SourceError
+from observations.ingest.base import Batch, Note, ReadOptions, Source
+from observations.ingest.ndjson_columns import fast_rows
+from observations.ingest.rows import RawRows, observe_rows
+
+CHUNK_BYTES = 16 * 2**20
+"""Large enough for polars to use both cores, small enough for memory to stay flat."""
+
+LONGEST_LINE = 64 * 2**20
+"""A line longer than this is no record."""
+
+BOM = b"\xef\xbb\xbf"
+
+
+class NdjsonReader:
+    """Reads newline-delimited JSON."""
+
+    name = "newline-delimited JSON"
+
+    def recognises(self, head: bytes, name: str) -> bool:
+        """Some line near the start is a JSON object; the name may vouch for a file that begins with damage."""
+        lines = [line for line in head.removeprefix(BOM).splitlines()[:20] if line.strip()]
+        if not lines or not any(line.lstrip().startswith(b"{") for line in lines):
+            return False
+        if any(isinstance(_parsed(line), dict) for line in lines):
+            return True
+        return len(lines) == 1 and name.endswith((".ndjson", ".jsonl"))
+
+    def read(self, source: Source, options: ReadOptions) -> Iterator[Batch]:
+        """One batch for each chunk of lines."""
+        first_line = 1
+        schema: dict[str, pl.DataType] = {}
+        with source.open() as stream:
+            for chunk in _chunks(stream):
+                notes: list[Note] = []
+                rows = fast_rows(chunk, first_line, schema)
+                if rows is None:
+                    rows = _repaired_rows(chunk, first_line, source.label, notes)
+                first_line += chunk.count(b"\n")
+                batch = observe_rows(rows, source.label, options)
+                yield Batch(batch.observations, (*notes, *batch.notes))
+
+
+def _chunks(stream: BinaryIO) -> Iterator[bytes]:
+    """The stream in pieces that end at the end of a line (but for the last)."""
+    rest = b""
+    fresh = stream.read(CHUNK_BYTES)
+    fresh = fresh.removeprefix(BOM)
+    while fresh:
+        end = fresh.rfind(b"\n") + 1
+        if end:
+            yield rest + fresh[:end]
+            rest = fresh[end:]
+        else:
+            rest += fresh
+            if len(rest) > LONGEST_LINE:
+                raise SourceError("newline-delimited JSON", f"a line is longer than {LONGEST_LINE:,} bytes")
+        fresh = stream.read(CHUNK_BYTES)
+    if rest.strip():
+        yield rest
+
+
+def _repaired_rows(chunk: bytes, first_line: int, label: str, notes: list[Note]) -> pl.DataFrame:
+    """The raw rows of every line that can be read; a note for each that cannot."""
+    rows = RawRows()
+    add, loads = rows.add, orjson.loads
+    for number, line in enumerate(chunk.split(b"\n"), first_line):
+        try:
+            record = loads(line)
+        except orjson.JSONDecodeError:
+            if not line.strip():
+                continue
+            record = _parsed(line)
+            if isinstance(record, dict) and not line.isascii() and not _is_utf8(line):
+                notes.append(
+                    Note("warning", label, "bad_encoding", "is not UTF-8; odd bytes are shown as �", number)
+                )
+        if type(record) is dict:
+            add(number, record)
+        else:
+            notes.append(Note("reject", label, "bad_line", "the line is no JSON object", number))
+    return rows.take()
+
+
+def _parsed(line: bytes) -> object:
+    """What the line says, by a parser that takes NaN and forgives bytes that are no UTF-8; null for nothing."""
+    try:
+        return json.loads(line.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+NDJSON = NdjsonReader()

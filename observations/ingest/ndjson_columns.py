@@ -1,0 +1,151 @@
+r"""The fast path of NDJSON: a chunk of lines to raw rows by polars, or null where polars would change something.
+
+The argument that nothing is changed, for a chunk that passes:
+
+* Every key of every object is followed by a colon, and a quote inside a string is escaped. So the number of
+  ``":`` (less the escaped ``\":``) is the number of keys. If it equals the number of values that polars gave
+  back (plus the nulls), polars dropped no key, and no object had a key twice.
+* polars reads a number only into a number, a truth value only into a flag. Into text it reads anything; so where
+  a text column holds something that could be the rendering of a number, truth value, list or object, the column's
+  ``"key":"`` are counted as well: all its values must have had quotes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import orjson
+import polars as pl
+
+from observations.ingest.rows import LARGEST_EXACT, LINE, TEXTS
+from observations.schema import KINDS, Kind, feature_column
+
+RENDERED = r"^(?:-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|\[.*|\{.*)$"
+"""What polars may have made of a value that was no string."""
+
+_QUOTE, _COLON, _BACKSLASH = (ord(c) for c in '":\\')
+
+
+def fast_rows(chunk: bytes, first_line: int, schema: dict[str, pl.DataType]) -> pl.DataFrame | None:
+    """The chunk's raw rows (`observations.ingest.rows`), or null if it needs the repairing path.
+
+    Args:
+        chunk: whole lines.
+        first_line: the number of the first of them.
+        schema: what the source's earlier chunks had; is extended.
+
+    """
+    if b"\\u" in chunk and re.search(rb"\\u(?:[dD][89a-fA-F]|0000)", chunk):
+        return None  # polars reads a lone surrogate as NUL, without a word
+    frame = _read(chunk, schema)
+    if frame is None:
+        return None
+    height = frame.height
+    if height != chunk.count(b"\n") + (not chunk.endswith(b"\n")):
+        return None  # blank lines: let the other path number the rest
+    columns = _columns(frame, chunk)  # in any order: frames of observations are sorted by column when joined
+    if columns is None:
+        return None
+    lines = pl.int_range(first_line, first_line + height, dtype=pl.Int64, eager=True).alias(LINE)
+    return pl.DataFrame([lines, *columns])
+
+
+def _read(chunk: bytes, schema: dict[str, pl.DataType]) -> pl.DataFrame | None:
+    """The chunk as polars reads it with the known schema, else with the schema of all its own rows."""
+    keys = _count_keys(chunk) - chunk.count(b":null") - chunk.count(b": null")
+    for known in (True, False) if schema else (False,):
+        try:
+            frame = (
+                pl.read_ndjson(chunk, schema=schema)
+                if known
+                else pl.read_ndjson(chunk, infer_schema_length=None)
+            )
+        except (pl.exceptions.PolarsError, ValueError):
+            continue
+        if keys == _count_values(frame):
+            if not known:
+                schema.clear()
+                schema.update(frame.schema)
+            return frame
+    return None
+
+
+def _count_keys(chunk: bytes) -> int:
+    """How many times a quote that ends a key is in the chunk: ``":`` without a backslash before it."""
+    octets = np.frombuffer(chunk, np.uint8)
+    ends = np.flatnonzero((octets[:-1] == _QUOTE) & (octets[1:] == _COLON))
+    return len(ends) - int((octets[ends - 1] == _BACKSLASH).sum())
+
+
+def _count_values(frame: pl.DataFrame) -> int:
+    """How many values that are not null the frame has, an object counting as one besides its own."""
+    total = 0
+    for series in frame.get_columns():
+        total += series.len() - series.null_count()
+        if isinstance(series.dtype, pl.Struct) and series.dtype.fields:
+            total += _count_values(series.struct.unnest())
+    return total
+
+
+def _columns(frame: pl.DataFrame, chunk: bytes) -> list[pl.Series] | None:
+    """The frame's columns under the names of raw rows, or null if one is not what it seems."""
+    found: dict[str, pl.Series] = {}
+    for series in _flat(frame):
+        if series.null_count() == len(series):
+            continue
+        column = _text_column(series) if series.name in TEXTS else _feature_column(series, chunk)
+        if column is None or column.name in found:
+            return None
+        found[column.name] = column
+    return list(found.values())
+
+
+def _flat(frame: pl.DataFrame) -> Iterator[pl.Series]:
+    """The fields of the record, then its features; a feature named like a contract field keeps its place."""
+    for series in frame.get_columns():
+        if series.name != "features" or not isinstance(series.dtype, pl.Struct):
+            yield series
+        elif series.dtype.fields:
+            for inner in series.struct.unnest().get_columns():
+                yield inner.alias(f"features/{inner.name}") if inner.name in TEXTS else inner
+
+
+def _text_column(series: pl.Series) -> pl.Series | None:
+    """A contract field as text, if no row has an object, a list or a number that text would round."""
+    if series.dtype == pl.Int64 or (series.dtype == pl.Float64 and series.name == "timestamp"):
+        return series.cast(pl.String)
+    if series.dtype != pl.String or series.str.contains(r"^[\[{]").any():
+        return None
+    return series
+
+
+def _feature_column(series: pl.Series, chunk: bytes) -> pl.Series | None:
+    name, dtype = series.name.removeprefix("features/"), series.dtype
+    if dtype == pl.Boolean:
+        return _named(series, name, "flag")
+    if dtype.is_integer():
+        exact = series.is_between(-LARGEST_EXACT, LARGEST_EXACT).all()
+        return _named(series, name, "number") if exact else None
+    if dtype == pl.Float64:
+        return _named(series, name, "number") if (series.abs() <= LARGEST_EXACT).all() else None
+    if dtype == pl.String:
+        return _named(series, name, "text") if _was_text(series, name, chunk) else None
+    if isinstance(dtype, pl.List) and dtype.inner in (pl.String, pl.Null):
+        items = series.explode().drop_nulls().cast(pl.String)
+        strings = not items.str.contains(RENDERED).any()
+        return _named(series.list.drop_nulls(), name, "list") if strings else None
+    return None
+
+
+def _was_text(series: pl.Series, name: str, chunk: bytes) -> bool:
+    if not series.str.contains(RENDERED).any():
+        return True
+    key = orjson.dumps(name)
+    quoted = chunk.count(key + b':"') + chunk.count(key + b': "')
+    return quoted == len(series) - series.null_count()
+
+
+def _named(series: pl.Series, name: str, kind: Kind) -> pl.Series:
+    return series.cast(KINDS[kind]).alias(feature_column(name, kind))

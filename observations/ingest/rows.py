@@ -1,0 +1,328 @@
+"""Rows that carry the contract's columns, in whatever file they came: from *raw rows* to observations.
+
+NDJSON, JSON arrays, CSV and Parquet differ in how bytes become values; what the values mean is the same, and is
+decided here once. A frame of raw rows has
+
+* ``_line`` (Int64): where the row is in its source, from 1; null where that means nothing;
+* any of `TEXTS` (String): what the record said, numbers as their digits. Absent columns are absent values;
+* feature columns ``name:kind`` (`observations.schema`), for every other field of the record.
+
+Values that are no feature as they stand are kept all the same: a nested object becomes one feature for each leaf,
+its name joined by dots; an element of a list that is no string becomes its JSON text; an integer too large for
+a Float64 becomes text.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import orjson
+import polars as pl
+
+from observations.civil import zone
+from observations.errors import SettingError, SourceError, did_you_mean
+from observations.ingest.base import Batch, Note, ReadOptions, Value, kind_of, with_times
+from observations.ingest.timestamps import parse_timestamps
+from observations.schema import BASE, DERIVED, KINDS, Kind, feature_column, split_column
+
+LINE = "_line"
+TEXTS = ("id", "user_id", "type", "action", "timestamp", "tz", "actor")
+"""The contract's fields that are no features."""
+
+DEFAULT_TYPE, DEFAULT_ACTION = "event", "happened"
+"""What a record that does not say is taken to be."""
+
+LARGEST_EXACT = 2**53
+"""Up to here every integer is a Float64."""
+
+DEEPEST = 8
+"""Objects nested deeper are kept as JSON text."""
+
+_NUMBERS = (int, float)
+
+PROBLEMS = {
+    "no_timestamp": "no time is given; the record is left out",
+    "bad_timestamp": "the time {value!r} cannot be read",
+    "implausible_time": "the time {value!r} cannot be when this happened",
+    "ambiguous_date_order": "the date {value!r} fits both orders; say --day-first or --month-first",
+}
+"""What is said about a record whose time is no use."""
+
+
+@dataclass
+class RawRows:
+    """Gathers records as the raw rows that `observe_rows` takes.
+
+    >>> rows = RawRows()
+    >>> rows.add(1, {"timestamp": 1709287200, "features": {"room": {"floor": 2}, "seats": [1, "2b"]}})
+    >>> rows.take().to_dicts()
+    [{'_line': 1, 'timestamp': '1709287200', 'room.floor:number': 2.0, 'seats:list': ['1', '2b']}]
+    """
+
+    _lines: list[int | None] = field(default_factory=list)
+    _cells: dict[str, tuple[list[int], list[object]]] = field(
+        default_factory=lambda: defaultdict(lambda: ([], []))
+    )
+    _columns: dict[tuple[str, type], tuple[list[int], list[object]]] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def add(self, line: int | None, record: Mapping[str, object]) -> None:
+        """Take in one record: the contract's fields, ``features``, and any others, which are features too."""
+        row = len(self._lines)
+        self._lines.append(line)
+        features = record.get("features")
+        for key, value in record.items():
+            if value is None:
+                continue
+            if key in TEXTS:
+                self._put(key, row, as_text(value))
+            elif value is not features or type(value) is not dict:
+                self._feature(key, value, row)
+        if type(features) is dict:
+            for key, value in features.items():
+                self._feature(key, value, row)
+
+    def take(self) -> pl.DataFrame:
+        """The rows gathered so far; the gatherer is empty afterwards."""
+        height = len(self)
+        series = [pl.Series(LINE, self._lines, dtype=pl.Int64)]
+        for column in sorted(self._cells, key=_column_order):
+            rows, values = self._cells[column]
+            dtype = pl.String() if column in TEXTS else KINDS[split_column(column)[1]]
+            series.append(_scattered(column, rows, values, dtype, height))
+        self._lines, self._columns = [], {}
+        self._cells.clear()
+        return pl.DataFrame(series)
+
+    def _put(self, column: str, row: int, value: object) -> None:
+        rows, values = self._cells[column]
+        rows.append(row)
+        values.append(value)
+
+    def _feature(self, name: str, value: Any, row: int) -> None:
+        # The common case first: a plain value whose column is known costs one look-up and two appends.
+        known = self._columns.get((name, type(value)))
+        if known is not None and (
+            type(value) not in (int, float) or -LARGEST_EXACT <= value <= LARGEST_EXACT
+        ):  # type: ignore[operator]
+            known[0].append(row)
+            known[1].append(value)
+            return
+        for leaf_name, leaf in leaves(name, value):
+            column = feature_column(leaf_name, _kind(leaf))
+            self._put(column, row, leaf)
+            if leaf is value and type(value) in (str, bool, int, float):
+                self._columns[leaf_name, type(leaf)] = self._cells[column]
+
+
+def leaves(name: str, value: object, depth: int = 0) -> Iterator[tuple[str, object]]:
+    """The features that one value of a record makes, as (name, str | bool | int | float | list of str)."""
+    if isinstance(value, dict):
+        if depth >= DEEPEST:
+            yield name, as_text(value)
+            return
+        for key, inner in value.items():
+            yield from leaves(f"{name}.{key}", inner, depth + 1)
+    elif isinstance(value, list):
+        yield name, [as_text(item) for item in value if item is not None]
+    elif isinstance(value, int) and abs(value) > LARGEST_EXACT:
+        yield name, str(value)
+    elif isinstance(value, float) and not math.isfinite(value):
+        return  # says nothing
+    elif value is not None:
+        yield name, value
+
+
+def as_text(value: object) -> str:
+    """The value as text: a string as it is, anything else as JSON."""
+    if isinstance(value, str):
+        return value
+    try:
+        return orjson.dumps(value).decode()
+    except (TypeError, ValueError):  # an integer beyond 64 bits, a lone surrogate, nesting beyond reason
+        return repr(value)
+
+
+def observe_rows(raw: pl.DataFrame, source: str, options: ReadOptions) -> Batch:
+    """The observations that these raw rows are, and notes on those that are none.
+
+    Foreign names are translated by `options.mapping`; what a record does not say gets its default; a time
+    without an offset is read in the record's zone, else in `options.tz`.
+    """
+    rows = _with_texts(_translate(raw, options.mapping))
+    times = parse_timestamps(rows.get_column("timestamp"), options.day_first)
+    notes = _time_notes(rows, times, source)
+    if notes:
+        good = times.get_column("problem").is_null()
+        rows, times = rows.filter(good), times.filter(good)
+    zones, zone_notes = _zones(rows, source)
+    frame = _assemble(rows, _clocks(times, zones, options.tz), times.get_column("date_only"))
+    return Batch(frame, (*notes, *zone_notes, *_default_notes(rows, source)))
+
+
+def require_timestamp(columns: Iterable[str], source: str, options: ReadOptions) -> None:
+    """Nothing, if a table with these columns can say when things happened.
+
+    Raises:
+        SourceError: it cannot, or it lacks a column that `options.mapping` names; says which there are.
+
+    """
+    there = list(columns)
+    named = ", ".join(there[:20]) + (", …" if len(there) > 20 else "")
+    for name, foreign in options.mapping.items():
+        if not all(part in there for part in column_parts(foreign, there)):
+            hint = did_you_mean(foreign, there)
+            raise SourceError(
+                source, f"no column {foreign!r} for {name} (--map); the columns are: {named}{hint}"
+            )
+    if "timestamp" not in there and "timestamp" not in options.mapping:
+        raise SourceError(
+            source, f"no column 'timestamp'; name the one that has it with --map timestamp=COLUMN: {named}"
+        )
+
+
+def column_parts(foreign: str, columns: Iterable[str]) -> list[str]:
+    """The columns that a mapping names: one, or several joined by + (``Start Date+Start Time``)."""
+    return [foreign] if foreign in columns or "+" not in foreign else [p.strip() for p in foreign.split("+")]
+
+
+def _translate(raw: pl.DataFrame, mapping: Mapping[str, str]) -> pl.DataFrame:
+    """The rows with foreign columns under the contract's names."""
+    found: dict[str, pl.Expr] = {}
+    used: set[str] = set()
+    for name, foreign in mapping.items():
+        columns = columns_of(raw.columns, foreign)
+        if not columns:
+            continue
+        used.update(columns)
+        if name in TEXTS:
+            said = [
+                pl.col(c).list.first() if c.endswith(":list") else pl.col(c).cast(pl.String) for c in columns
+            ]
+            found[name] = pl.coalesce(*said)
+        else:
+            for column in columns:
+                kind = "text" if column in TEXTS else split_column(column)[1]
+                found[feature_column(name, kind)] = pl.col(column)
+    kept = [pl.col(c) for c in raw.columns if c not in used and c not in found]
+    return raw.select(*kept, *(value.alias(name) for name, value in found.items()))
+
+
+def columns_of(columns: Iterable[str], name: str) -> list[str]:
+    """Those raw columns that hold the field of this name, whatever its kind."""
+    wanted = {name} if name in TEXTS else {feature_column(name, kind) for kind in KINDS}
+    return [c for c in columns if c in wanted]
+
+
+def _with_texts(raw: pl.DataFrame) -> pl.DataFrame:
+    """The rows with all of `TEXTS`; an empty text is an absent one."""
+    texts = [
+        pl.when(pl.col(c) != "").then(pl.col(c)) if c in raw.columns else pl.lit(None, pl.String).alias(c)
+        for c in TEXTS
+    ]
+    lines = [] if LINE in raw.columns else [pl.lit(None, pl.Int64).alias(LINE)]
+    return raw.with_columns(*texts, *lines)
+
+
+def _time_notes(rows: pl.DataFrame, times: pl.DataFrame, source: str) -> list[Note]:
+    problems = times.get_column("problem")
+    if problems.null_count() == len(problems):
+        return []
+    bad = rows.select(LINE, "timestamp", "id").with_columns(problems).filter(pl.col("problem").is_not_null())
+    return [
+        Note("reject", source, problem, PROBLEMS[problem].format(value=_shown(value)), line, item)
+        for line, value, item, problem in bad.iter_rows()
+    ]
+
+
+def _shown(value: str | None) -> str:
+    """The value as a message may show it: only what looks like a time, for anything else may be private."""
+    return value if value is not None and re.fullmatch(r"[\d:/.,+\-TZeE ]{1,40}", value) else "…"
+
+
+def _zones(rows: pl.DataFrame, source: str) -> tuple[pl.Series, list[Note]]:
+    """The zones that the rows name, null where that is none, and a warning for each that is none."""
+    said = rows.get_column("tz")
+    notes = []
+    for name in said.unique().drop_nulls().sort():
+        try:
+            zone(name)
+        except SettingError as error:
+            where = rows.filter(pl.col("tz") == name).get_column(LINE)
+            said = said.set(said == name, None)
+            message = f"{error}; the time is read without it"
+            notes.append(Note("warning", source, "tz_unknown", message, where.first(), count=len(where)))  # type: ignore[arg-type]
+    return said, notes
+
+
+def _clocks(times: pl.DataFrame, zones: pl.Series, default: str) -> pl.DataFrame:
+    """Instant, wall clock and zone of each row, as ``at``, ``local``, ``tz``."""
+    at, wall, tz = pl.col("at"), pl.col("wall"), pl.col("tz")
+    told = at.is_not_null() & wall.is_not_null()
+    return with_times(
+        times.select("at", "wall", zones.alias("tz")).select(
+            at,
+            pl.when(at.is_null() | tz.is_null()).then(wall).alias("local"),
+            pl.when(tz.is_null() & ~told).then(pl.lit(default)).otherwise(tz).alias("tz"),
+        )
+    )
+
+
+def _assemble(rows: pl.DataFrame, clocks: pl.DataFrame, date_only: pl.Series) -> pl.DataFrame:
+    derived = {feature_column(name, kind) for name in DERIVED for kind in KINDS}
+    features = [c for c in rows.columns if c not in (*TEXTS, LINE) and c not in derived]
+    agent = pl.col("actor").str.to_lowercase() == "agent"
+    frame = rows.with_columns(
+        clocks.get_columns(),
+    ).with_columns(
+        pl.col("type").fill_null(DEFAULT_TYPE),
+        pl.col("action").fill_null(DEFAULT_ACTION),
+        pl.when(agent).then(pl.lit("agent")).otherwise(pl.lit("user")).alias("actor"),
+    )
+    frame = frame.select(*BASE, *features)
+    if date_only.any():
+        frame = _as_all_day(frame, date_only)
+    return frame
+
+
+def _as_all_day(frame: pl.DataFrame, date_only: pl.Series) -> pl.DataFrame:
+    """A date without a time has no time of day: it is that whole day, not midnight."""
+    said = pl.col("all_day:flag") if "all_day:flag" in frame.columns else pl.lit(None, pl.Boolean)
+    return frame.with_columns(pl.when(date_only).then(pl.lit(True)).otherwise(said).alias("all_day:flag"))
+
+
+def _default_notes(rows: pl.DataFrame, source: str) -> list[Note]:
+    """What was assumed where a record names no type or action, or an actor that is neither user nor agent."""
+    notes = []
+    for name, default in (("type", DEFAULT_TYPE), ("action", DEFAULT_ACTION)):
+        if count := rows.get_column(name).null_count():
+            message = f"no {name} is given; read as {default!r} (--map {name}=COLUMN names it)"
+            notes.append(Note("warning", source, f"no_{name}", message, count=count))
+    return notes
+
+
+def _column_order(column: str) -> tuple[bool, str]:
+    return (column not in TEXTS, column)
+
+
+def _scattered(
+    name: str, rows: list[int], values: list[object], dtype: pl.DataType, height: int
+) -> pl.Series:
+    """A series with `values` at `rows` and null elsewhere; of two values for one row the later stays."""
+    series = pl.Series(name, values, dtype=dtype, strict=False)
+    if len(rows) == height and rows[-1] == height - 1 and len(set(rows)) == height:
+        return series
+    places = pl.Series([None], dtype=pl.UInt32).new_from_index(0, height)
+    places = places.scatter(rows, pl.int_range(len(rows), dtype=pl.UInt32, eager=True))
+    return series.gather(places)
+
+
+def _kind(leaf: object) -> Kind:
+    return kind_of(cast("Value", leaf))

@@ -1,0 +1,111 @@
+"""What is said about the reading of sources: on standard error while and after reading, as a table if asked for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import click
+from rich.console import Console
+from rich.status import Status
+from rich.table import Table
+
+from observations.ingest.base import Batch
+from observations.ingest.reading import ReadingReport, SourceReport
+
+LINES_A_SOURCE = 20
+"""Notes shown for each source; the rest is counted."""
+
+PATIENCE_SECONDS = 1.0
+"""Reading that is over sooner shows no progress."""
+
+
+def report_reading(report: ReadingReport) -> None:
+    """Say on standard error what could not be read or was assumed, line by line, and the sums."""
+    for source in report.sources.values():
+        shown = [note for note in source.notes if note.level != "left_out"][:LINES_A_SOURCE]
+        for note in shown:
+            click.echo(str(note), err=True)
+        more = sum(n for (level, _), n in source.counts.items() if level != "left_out") - sum(
+            n.count for n in shown
+        )
+        if more > 0:
+            click.echo(f"{source.label}: … and {more:,} more", err=True)
+        for reason, message, count in _left_out(source):
+            if reason != "repeated":
+                click.echo(f"{source.label}: {count:,} left out: {message}", err=True)
+    click.echo(summary(report), err=True)
+
+
+def summary(report: ReadingReport) -> str:
+    """One line: how much was read, and how much not."""
+    read = sum(1 for source in report.sources.values() if source.recognised)
+    parts = [f"{_plural(report.observations, 'observation')} from {_plural(read, 'source')}"]
+    for level, words in (("reject", "could not be read"), ("left_out", "left out")):
+        if count := report.count(level):
+            parts.append(f"{count:,} {words}")
+    return "; ".join(parts)
+
+
+def explain(report: ReadingReport) -> None:
+    """Print what each source was recognised as, what it gave, and what was left out by reason."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("source", "read as", "observations", "not read, left out, assumed"):
+        table.add_column(name, justify="right" if name == "observations" else "left", overflow="fold")
+    for source in report.sources.values():
+        counts = [
+            f"{n:,} {level.replace('_', ' ')}: {reason}"
+            for (level, reason), n in sorted(source.counts.items())
+        ]
+        table.add_row(source.label, source.recognised or "–", f"{source.observations:,}", "\n".join(counts))
+    Console().print(table)
+
+
+def _left_out(source: SourceReport) -> Iterator[tuple[str, str, int]]:
+    """For each reason for which records were left out: the reason, what is said about it, how many."""
+    said = {note.reason: str(note.message) for note in reversed(source.notes) if note.level == "left_out"}
+    for (level, reason), count in source.counts.items():
+        if level == "left_out":
+            yield reason, said.get(reason, reason), count
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+@dataclass
+class Progress:
+    """A line on standard error that says how far the reading is, if it takes long and a person watches."""
+
+    console: Console
+    status: Status | None = None
+    began: float = 0.0
+
+    def watch(self, batches: Iterable[Batch]) -> Iterator[Batch]:
+        """The batches, counted as they pass."""
+        self.began, count = time.monotonic(), 0
+        for batch in batches:
+            count += batch.observations.height
+            self._show(f"{count:,} observations read")
+            yield batch
+
+    def _show(self, text: str) -> None:
+        if not self.console.is_terminal or time.monotonic() - self.began < PATIENCE_SECONDS:
+            return
+        if self.status is None:
+            self.status = self.console.status(text)
+            self.status.start()
+        self.status.update(text)
+
+
+@contextmanager
+def reading_progress() -> Iterator[Progress]:
+    """A `Progress` that is gone from the screen when the reading is over."""
+    progress = Progress(Console(stderr=True))
+    try:
+        yield progress
+    finally:
+        if progress.status is not None:
+            progress.status.stop()

@@ -1,0 +1,89 @@
+"""``habitus.toml``: the options a person would otherwise type every day. What is typed wins."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from observations.errors import SettingError, did_you_mean
+
+FILE_NAME = "habitus.toml"
+
+
+class Settings(BaseModel):
+    """What a settings file can say: names as the options have them, ``-`` or ``_`` between words.
+
+    >>> Settings.model_validate({"tz": "Europe/Berlin", "user-field": "from"}).user_field
+    'from'
+    """
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", alias_generator=lambda n: n.replace("_", "-"), populate_by_name=True
+    )
+
+    user: str | None = None
+    tz: str | None = None
+    me: list[str] = Field(default_factory=list)
+    user_field: str | None = None
+    map: dict[str, str] = Field(default_factory=dict)
+    since: datetime | date | str | None = None
+    until: datetime | date | str | None = None
+    day_first: bool | None = None
+    allow_future: bool | None = None
+
+    def as_defaults(self, commands: Sequence[click.Command]) -> dict[str, Any]:
+        """The settings as click's ``default_map``: for each command, the options that it has."""
+        said = self.model_dump(exclude_unset=True)
+        said["map_"] = [f"{name}={column}" for name, column in said.pop("map", {}).items()] or None
+        for name in ("since", "until"):
+            if name in said:
+                said[name] = str(said[name])
+        given = {name: value for name, value in said.items() if value is not None}
+        return {
+            command.name or "": {p.name: given[p.name] for p in command.params if p.name in given}
+            for command in commands
+        }
+
+
+def find_settings(folder: Path | None = None) -> Settings:
+    """The settings of the nearest ``habitus.toml`` in `folder` (the working folder) or above it; else none.
+
+    Raises:
+        SettingError: the file cannot be read, or has a setting that there is not.
+
+    """
+    start = (folder or Path.cwd()).resolve()
+    for place in (start, *start.parents):
+        if (place / FILE_NAME).is_file():
+            return read_settings(place / FILE_NAME)
+    return Settings()
+
+
+def read_settings(path: Path) -> Settings:
+    """The settings in this file.
+
+    Raises:
+        SettingError: as `find_settings`.
+
+    """
+    try:
+        return Settings.model_validate(tomllib.loads(path.read_text(encoding="utf-8-sig")))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise SettingError(f"{path}: {error}") from error
+    except ValidationError as error:
+        raise SettingError(f"{path}: {_what_is_wrong(error)}") from error
+
+
+def _what_is_wrong(error: ValidationError) -> str:
+    first = error.errors()[0]
+    name = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "extra_forbidden":
+        known = [field.replace("_", "-") for field in Settings.model_fields]
+        return f"there is no setting {name!r}{did_you_mean(name, known) or '; there are ' + ', '.join(known)}"
+    return f"{name}: {first['msg'].lower()}, not {first['input']!r}"
