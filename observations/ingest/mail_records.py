@@ -1,0 +1,269 @@
+"""From the header of a mail to an observation, or to a note that says why there is none.
+
+**Sent or received.** The From address tells if it is one of `ReadOptions.me`; else Gmail's labels, or the folder
+the file lies in. Where nothing tells, a mail was received, and a note says so. With `user_field` "from" (the archive
+of a mailing list) each writer is the user of what they wrote: all is sent.
+
+**When.** The Date header; if it is missing or cannot be, the newest Received, then the From_ line; a mail with
+none of them is rejected. The offset in Date is that of the writer's clock: it gives the local time of mail that
+the user sent. It says nothing about the user's clock in mail that was received, and neither do ``-0000`` and
+``GMT``: these get the wall clock of `ReadOptions.tz`. So does ``+0000`` in the user's own mail, for Exchange and
+many web mailers write all dates so, wherever the person is.
+
+**What.** ``from``, ``from_name``, ``to``, ``cc``, ``bcc``, ``participants``, ``subject``, ``labels``, ``list_id``, ``thread`` (the
+Message-ID that began it), ``reply`` and ``automatic``. ``to`` and ``cc`` are always there: a mail without Cc was copied
+to nobody, which is something that can be known about it.
+
+**Left out.** Spam, trash, drafts, chats, what waits to be sent, and a Message-ID that the same file had before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Literal
+
+from observations.ingest.base import BATCH_ROWS, Batch, Note, ReadOptions, Records, Value
+from observations.ingest.mail_addresses import Address, parse_addresses, person_behind_list
+from observations.ingest.mail_automatic import is_automatic
+from observations.ingest.mail_boundaries import RawMessage
+from observations.ingest.mail_dates import MailDate, parse_date, parse_envelope_date, parse_received
+from observations.ingest.mail_headers import (
+    IDENTIFYING,
+    Fields,
+    decode_bytes,
+    decode_text,
+    message_ids,
+    parse_header,
+)
+from observations.ingest.mail_labels import NO_BEHAVIOUR, Role, is_state, parse_labels, role_of
+
+REJECTS_HELD = 10_000
+"""Rejects that are gathered before they are handed on, with or without observations."""
+
+
+@dataclass
+class MailRecords:
+    """Gathers the messages of one source.
+
+    Attributes:
+        source: its label.
+        options: how it is read.
+        place: what the folder is for that it is or lies in, where its name tells.
+
+    """
+
+    source: str
+    options: ReadOptions
+    place: Role | None = None
+    _records: Records = field(default_factory=Records)
+    _rejects: list[Note] = field(default_factory=list)
+    _counted: dict[str, Note] = field(default_factory=dict)  # one for each reason
+    _seen: set[int] = field(default_factory=set)  # hashes of Message-IDs: a tenth of their size
+
+    @property
+    def is_full(self) -> bool:
+        """Whether there is enough for a batch."""
+        return len(self._records) >= BATCH_ROWS or len(self._rejects) >= REJECTS_HELD
+
+    def batch(self) -> Batch:
+        """Everything gathered since the last batch."""
+        notes = [*self._rejects, *self._counted.values()]
+        self._rejects.clear()
+        self._counted.clear()
+        return self._records.rest(notes)
+
+    def add(self, raw: RawMessage) -> None:
+        """Take in one message: it becomes an observation or a note."""
+        fields = parse_header(raw.header)
+        id = next(iter(message_ids(fields.get("message-id", ""))), None)
+        labels = parse_labels(fields["x-gmail-labels"]) if "x-gmail-labels" in fields else None
+        role = _role(fields, labels, self.place)
+        if problem := _problem(raw, fields):
+            self._reject(raw, id, *problem)
+        elif role in NO_BEHAVIOUR:
+            self._count("left_out", role, f"mail in {role} is not behaviour; left out", raw, id)
+        elif id is not None and hash(id) in self._seen:
+            self._count("left_out", "duplicate", "a mail with this Message-ID came before; left out", raw, id)
+        else:
+            self._observe(raw, fields, id, labels, role)
+
+    def _observe(
+        self,
+        raw: RawMessage,
+        fields: Fields,
+        id: str | None,
+        labels: tuple[str, ...] | None,
+        role: Role | None,
+    ) -> None:
+        date = self._date(raw, fields, id)
+        if date is None:
+            written = decode_text(fields.get("date", ""), 80)
+            found = f"its date {written!r} cannot be" if written else "it has no date"
+            self._reject(raw, id, "no_timestamp", f"{found}, and no other header gives one; not read")
+            return
+        sender = person_behind_list(fields, _sender(raw, fields))
+        action = self._action(sender, role, raw, id)
+        if id is not None:
+            self._seen.add(hash(id))
+        to, cc = _addresses(fields, "to"), _addresses(fields, "cc")
+        features = _features(fields, sender, id) | {
+            "to": to,
+            "cc": cc,
+            "participants": self._participants(sender, [*to, *cc], fields, action),
+            "labels": None if labels is None else [label for label in labels if not is_state(label)],
+        }
+        at, local, tz = self._times(date, action)
+        self._records.add("email", action, at=at, local=local, tz=tz, id=id, features=features)
+
+    def _date(self, raw: RawMessage, fields: Fields, id: str | None) -> MailDate | None:
+        """When the mail was sent, from the first header that tells; says so if that is not Date."""
+        date = parse_date(fields["date"]) if "date" in fields else None
+        if date is None or self._is_future(date):
+            received = parse_received(fields.get("received", "").split("\n"))
+            if received is not None and not self._is_future(received):
+                why = "no date that can be" if date is None else "a date in the future"
+                self._count("warning", "date_from_received", f"{why}; taken from Received", raw, id)
+                date = received
+        if date is None:
+            date = parse_envelope_date(decode_bytes(raw.envelope))
+            if date is not None:
+                said = "no date that can be; taken from the From_ line, which is UTC by tradition"
+                self._count("warning", "date_from_envelope", said, raw, id)
+        if date is not None and date.offset is None:
+            said = f"a date without a zone that is known; read in {self.options.tz}"
+            self._count("warning", "tz_unknown", said, raw, id)
+        return date
+
+    def _is_future(self, date: MailDate) -> bool:
+        return date.at is not None and date.at > self.options.until
+
+    def _action(
+        self, sender: Address, role: Role | None, raw: RawMessage, id: str | None
+    ) -> Literal["sent", "received"]:
+        if self.options.user_field == "from" or sender.address in self.options.me or role == "sent":
+            return "sent"
+        if not self.options.me and role is None:
+            said = (
+                "neither an address of yours (--me) nor a folder tells sent from received; read as received"
+            )
+            self._count("warning", "direction_unknown", said, raw, id)
+        return "received"
+
+    def _times(
+        self, date: MailDate, action: Literal["sent", "received"]
+    ) -> tuple[datetime | None, datetime | None, str | None]:
+        """The instant, the wall clock and the zone, as `Records.add` takes them (see the module)."""
+        if date.offset is None:
+            return None, date.wall, self.options.tz
+        is_own_clock = date.has_place and action == "sent"
+        if is_own_clock and (date.offset or self.options.user_field is not None):
+            return date.at, date.wall, None
+        return date.at, None, self.options.tz
+
+    def _participants(
+        self, sender: Address, recipients: list[str], fields: Fields, action: Literal["sent", "received"]
+    ) -> list[str]:
+        """Everyone in from, to and cc but the user."""
+        user = {*self.options.me, ""}
+        if action == "sent":
+            user.add(sender.address)
+        else:
+            user.update(_addresses(fields, "delivered-to"))
+        return [one for one in dict.fromkeys([sender.address, *recipients]) if one not in user]
+
+    def _reject(self, raw: RawMessage, id: str | None, reason: str, message: str) -> None:
+        self._rejects.append(Note("reject", self.source, reason, message, raw.line, id))
+
+    def _count(
+        self,
+        level: Literal["left_out", "warning"],
+        reason: str,
+        message: str,
+        raw: RawMessage,
+        id: str | None,
+    ) -> None:
+        """One note for all mails that have the same said about them; it shows the first."""
+        known = self._counted.get(reason)
+        self._counted[reason] = (
+            Note(level, self.source, reason, message, raw.line, id)
+            if known is None
+            else replace(known, count=known.count + 1)
+        )
+
+
+_DELETED_IN_MOZILLA = 0x0008
+
+
+def _problem(raw: RawMessage, fields: Fields) -> tuple[str, str] | None:
+    """Why a message cannot be read, as reason and sentence."""
+    if not raw.header.strip():
+        return "no_headers", "a message without headers; not read"
+    if not raw.complete and not (raw.header.endswith(b"\n") and "date" in fields):
+        return "truncated", "the message is cut off inside its header; not read"
+    if IDENTIFYING.isdisjoint(fields):
+        return "no_headers", "what stands here is no header of a message; not read"
+    return None
+
+
+def _role(fields: Fields, labels: tuple[str, ...] | None, place: Role | None) -> Role | None:
+    """What the mail's labels, or the marks of its mail program, or its place make of it."""
+    roles = {*_marks(fields), *([place] if labels is None else map(role_of, labels))}
+    for role in (*NO_BEHAVIOUR, "sent", "inbox"):
+        if role in roles:
+            return role
+    return "inbox" if labels is not None else None  # Gmail's archived mail: everything that is not sent
+
+
+def _marks(fields: Fields) -> set[Role]:
+    """What mail programs mark in the mail itself: mbox flags, Thunderbird's flags, Outlook's drafts."""
+    if not ("x-mozilla-status" in fields or "x-status" in fields or "x-unsent" in fields):
+        return set()
+    flags = fields.get("x-status", "")
+    mozilla = fields.get("x-mozilla-status", "").strip()
+    deleted = "D" in flags or (_is_hex(mozilla) and int(mozilla, 16) & _DELETED_IN_MOZILLA)
+    draft = "T" in flags or fields.get("x-unsent", "").strip() == "1"
+    marks: set[Role] = set()
+    if deleted:
+        marks.add("trash")
+    if draft:
+        marks.add("draft")
+    return marks
+
+
+def _is_hex(text: str) -> bool:
+    return 0 < len(text) <= 8 and not text.strip("0123456789abcdefABCDEF")
+
+
+def _sender(raw: RawMessage, fields: Fields) -> Address:
+    """Who the mail is from; where From is missing or unreadable, who handed it in. Empty if nothing says."""
+    for header in ("from", "sender", "return-path"):
+        if found := parse_addresses(fields.get(header, "")):
+            return found[0]
+    writer = decode_bytes(raw.envelope)[len("From ") :].partition(" ")[0]
+    return next((one for one in parse_addresses(writer) if "@xxx" not in writer), Address("", ""))
+
+
+def _addresses(fields: Fields, header: str) -> list[str]:
+    return [one.address for one in parse_addresses(fields[header])] if header in fields else []
+
+
+def _features(fields: Fields, sender: Address, id: str | None) -> dict[str, Value | None]:
+    subject = decode_text(fields.get("subject", ""))
+    ancestors = message_ids(fields.get("references", "")) or message_ids(fields.get("in-reply-to", ""))
+    return {
+        "subject": subject or None,
+        "from": sender.address or None,
+        "from_name": sender.name or None,
+        "bcc": _addresses(fields, "bcc") if "bcc" in fields else None,
+        "list_id": _list_id(fields["list-id"]) if "list-id" in fields else None,
+        "thread": ancestors[0] if ancestors else id,
+        "reply": bool(ancestors),
+        "automatic": True if is_automatic(fields, sender.address, subject) else None,
+    }
+
+
+def _list_id(raw: str) -> str | None:
+    """What identifies a list: what stands in the brackets of List-Id."""
+    ids = message_ids(raw)
+    return ids[0].strip("<>").lower() if ids else None
