@@ -136,9 +136,7 @@ def _frame(log: Log, candidates: Candidates, standing: Standing, settings: Setti
     low, high = rate_interval(standing.vote_support[chosen], standing.vote_opportunities[chosen])
     parts = standing.components
     offset = (
-        log.frame.select((pl.col("local").dt.epoch("us") - pl.col("at").dt.epoch("us")))
-        .to_series()
-        .to_numpy()
+        log.frame.select(pl.col("local").dt.epoch("us") - pl.col("at").dt.epoch("us")).to_series().to_numpy()
     )
     frame = pl.DataFrame(
         {
@@ -244,7 +242,7 @@ def with_successors(patterns: pl.DataFrame) -> pl.DataFrame:
 
 def _timestamps(log: Log) -> pl.Series:
     """(events,) RFC 3339 with the offset the person's clock had."""
-    offset = log.frame.select((pl.col("local").dt.epoch("us") - pl.col("at").dt.epoch("us"))).to_series()
+    offset = log.frame.select(pl.col("local").dt.epoch("us") - pl.col("at").dt.epoch("us")).to_series()
     local = log.frame.get_column("local").dt.epoch("us")
     return pl.Series(_rfc3339_series(local, offset))
 

@@ -159,5 +159,17 @@ def occasions(group: Ints, at: Ints) -> Flags:
     return first
 
 
+def ranges(first: Ints, length: Ints) -> Ints:
+    """The numbers first … first + length - 1 of each pair, one after the other.
+
+    >>> ranges(np.array([5, 10]), np.array([2, 3])).tolist()
+    [5, 6, 10, 11, 12]
+    """
+    ends = np.cumsum(length)
+    return (
+        np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - length, length) + np.repeat(first, length)
+    )
+
+
 def _last_of_each(codes: Ints, groups: int) -> Ints:
     return np.searchsorted(codes, np.arange(groups), side="right") - 1

@@ -66,13 +66,11 @@ FAMILIES = (
 
 def label_days(family: Family, day: Ints) -> Ints:
     """(days,) the label of each day under a family; -1 where it has none."""
-    weekday = weekday_of(day)
-    label: Ints = weekday
+    weekday: Ints = weekday_of(day)
     if family.name == "weekday":
-        return label
+        return weekday
     if family.interval > 1:
-        label = weekday * family.interval + (day - _EPOCH_MONDAY) // 7 % family.interval
-        return label
+        return np.asarray(weekday * family.interval + (day - _EPOCH_MONDAY) // 7 % family.interval)
     date = pl.Series(day.astype(np.int32)).cast(pl.Date)
     number = date.dt.day().to_numpy().astype(np.int64)
     if family.name == "month day":
@@ -83,7 +81,7 @@ def label_days(family: Family, day: Ints) -> Ints:
     if family.name == "nth weekday":
         nth = (number - 1) // 7
         return np.where(nth < 4, weekday * 4 + nth, -1)
-    return weekday * 2 + (left < 7)
+    return np.asarray(weekday * 2 + (left < 7))
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,10 @@
 """The five detectors, one file each, and the tuple that lists them."""
 
 from patterns.candidates import Detector
+from patterns.detectors.association import PreferenceDetector, RelationshipDetector
 from patterns.detectors.temporal import TemporalDetector
 
-DETECTORS: tuple[Detector, ...] = (TemporalDetector(),)
+DETECTORS: tuple[Detector, ...] = (TemporalDetector(), PreferenceDetector(), RelationshipDetector())
 """In the order in which they are asked: a detector is told what those before it account for."""
 
-__all__ = ["DETECTORS", "TemporalDetector"]
+__all__ = ["DETECTORS", "PreferenceDetector", "RelationshipDetector", "TemporalDetector"]

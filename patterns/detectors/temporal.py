@@ -5,7 +5,8 @@ From crowded windows of the day (`patterns.windows`) by way of the span in which
 
 **Null.** On a due day on which the person was active, an event of this kind falls within the tolerance by chance
 with probability ``1 - exp(-λ)``, where λ is the subject's events per active day of the span, times the share of
-the person's other activity in the window, times how much more the person does on that weekday (`patterns.rhythm`).
+the person's other activity in the window, times how much more is done on that weekday than on others: by the
+person in all, or of this kind, whichever is more (`patterns.rhythm`).
 
 **Hypotheses.** Every event may begin a window of every width, and each may recur by every rule: events × widths ×
 rules, summed over a person's subjects.
@@ -21,7 +22,7 @@ import numpy as np
 from observations.civil import clock
 from patterns.candidates import Candidates, PatternType, Trials
 from patterns.episodes import best_spans
-from patterns.log import MICROSECONDS_PER_DAY, Flags, Floats, Ints, Log
+from patterns.log import MICROSECONDS_PER_DAY, Flags, Floats, Ints, Log, ranges
 from patterns.recurrence import RULES, choose
 from patterns.rhythm import OwnTimes, Rhythm
 from patterns.selection import say_once
@@ -72,9 +73,7 @@ class TemporalDetector:
         certain = slots.gain > -np.log(allowed(hypotheses[subjects.user[slots.subject]], settings))
         kept = np.zeros(len(log), dtype=np.bool_)
         kept[quarters.event[_supporting(log, quarters, slots[certain])[1]]] = True
-        slots = replace(
-            slots, null_rate=_null_rates(log, subjects, quarters, slots, Rhythm.of(log, kept), kept)
-        )
+        slots = replace(slots, null_rate=_null_rates(log, subjects, slots, Rhythm.of(log, kept), kept))
         return _candidates(log, subjects, quarters, slots, hypotheses)
 
 
@@ -171,11 +170,11 @@ def _slots(
     number = np.arange(len(group))
     inside = (number >= first_hit[group]) & (number <= last_hit[group])
     group, position = group[inside], position[inside]
-    first, last = position_at(group, position, len(windows))
+    first, last = _ends(group, position, len(windows))
     choice = choose(group, position, first, last, log.active, least)
     unknown = np.zeros(len(windows))
     slots = _Slots(windows.subject, windows.low, windows.width, choice.rule, first, last, unknown, unknown)
-    null = _null_rates(log, subjects, quarters, slots, rhythm, np.zeros(len(log), dtype=np.bool_))
+    null = _null_rates(log, subjects, slots, rhythm, np.zeros(len(log), dtype=np.bool_))
     rate = choice.support / np.maximum(choice.opportunities, 1)
     explains = choice.support * np.log(np.maximum(rate, 1e-9) / null) + (
         (choice.opportunities - choice.support) * np.log(np.maximum(1 - rate, 1e-9) / (1 - null))
@@ -225,9 +224,7 @@ def _in_span(log: Log, owner: Ints, event: Ints, wanted: Ints, slots: _Slots) ->
     return end - begin
 
 
-def _null_rates(
-    log: Log, subjects: Subjects, quarters: _Quarters, slots: _Slots, rhythm: Rhythm, without: Flags
-) -> Floats:
+def _null_rates(log: Log, subjects: Subjects, slots: _Slots, rhythm: Rhythm, without: Flags) -> Floats:
     """(slots,) chance that a due day has an event in the slot, were the subject's events spread evenly.
 
     `without` are the events that `rhythm` leaves out of the background.
@@ -235,16 +232,22 @@ def _null_rates(
     subject = slots.subject
     user, kind = subjects.user[subject], rhythm.kind[subjects.event[subjects.start[subject]]]
     share = rhythm.share(user, kind, subject, slots.low, slots.width, _own_times(log, subjects, without))
-    counted = ~without[subjects.event] & ~np.isnan(log.minute[subjects.event])
-    by_weekday = np.bincount(
-        subjects.owner[counted] * 7 + log.weekday[subjects.event[counted]], minlength=len(subjects) * 7
-    ).reshape(-1, 7)
-    factor = rhythm.weekday_factor(user, kind, by_weekday[subject])
+    mine = _by_weekday(log, subjects, np.zeros(len(log), dtype=np.bool_))[subject]
+    others = rhythm.weekday_factor(user, kind, _by_weekday(log, subjects, without)[subject])
+    # Neither what the person does on that weekday in all nor what they do of this kind may be surprising.
+    factor = np.maximum(others, rhythm.concentration(user, mine))
     weekdays = _weekdays_of_rules()[slots.rule]
     mean_factor = (factor * weekdays).sum(axis=1) / np.maximum(weekdays.sum(axis=1), 1)
     per_day = _in_span(log, subjects.owner, subjects.event, subject, slots) / (slots.last - slots.first + 1)
     null: Floats = -np.expm1(-per_day * share * mean_factor)
     return np.clip(null, 1e-9, 1 - 1e-9)
+
+
+def _by_weekday(log: Log, subjects: Subjects, without: Flags) -> Ints:
+    """(subjects, 7) events with a time of day, by weekday."""
+    counted = ~without[subjects.event] & ~np.isnan(log.minute[subjects.event])
+    key = subjects.owner[counted] * 7 + log.weekday[subjects.event[counted]]
+    return np.bincount(key, minlength=len(subjects) * 7).reshape(-1, 7)
 
 
 def _own_times(log: Log, subjects: Subjects, without: Flags) -> OwnTimes:
@@ -377,19 +380,7 @@ def _distinct_pairs(group: Ints, position: Ints) -> tuple[Ints, Ints]:
     return keys >> 32, keys & 0xFFFFFFFF
 
 
-def position_at(group: Ints, position: Ints, groups: int) -> tuple[Ints, Ints]:
+def _ends(group: Ints, position: Ints, groups: int) -> tuple[Ints, Ints]:
     """(groups,) the first and the last position of each group; sorted input, no group empty."""
     start = np.searchsorted(group, np.arange(groups + 1))
     return position[start[:-1]], position[start[1:] - 1]
-
-
-def ranges(first: Ints, length: Ints) -> Ints:
-    """The numbers first … first + length - 1 of each pair, one after the other.
-
-    >>> ranges(np.array([5, 10]), np.array([2, 3])).tolist()
-    [5, 6, 10, 11, 12]
-    """
-    ends = np.cumsum(length)
-    return (
-        np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - length, length) + np.repeat(first, length)
-    )

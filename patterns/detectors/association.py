@@ -1,0 +1,450 @@
+"""Association: in a context, one value is chosen again and again. Serves preferences and relationships.
+
+A context is a subject (`patterns.subjects`); a value is one that a feature of its events takes: a number of
+minutes, a place, a person in a list, or a band of numbers. Counted are the context's events that have the
+feature, and those whose value it is.
+
+**Null.** The value's share outside the context, among events of the same type (and action, where the context
+names one); where there is no wider context, its share if all values seen were alike. The share outside is taken
+with one event of "all alike" added, so that a value never seen elsewhere is unlikely there and not impossible.
+
+**Hypotheses.** Every value seen in every context of a person, for each feature; and each may have begun with any
+of the context's events.
+
+**Not a choice.** A value that a context has without exception is no preference where the context is one single
+thing (every "Stand-up" lasts what its series says), or where the value occurs nowhere else (every "Zoom" call is
+held in "Zoom"): it belongs to the thing. A person on every mail of a kind is always somebody's choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+import polars as pl
+
+from observations.schema import split_column
+from patterns.candidates import Candidates, PatternType, Rule, Trials
+from patterns.episodes import best_spans
+from patterns.log import MICROSECONDS_PER_DAY, Flags, Floats, Ints, Log, occasions, ranges
+from patterns.selection import say_once
+from patterns.settings import Settings
+from patterns.subjects import NOT_A_SUBJECT, WHO, Subjects
+
+_WHAT_IT_IS = frozenset(
+    (
+        "category",
+        "categories",
+        "title",
+        "subject",
+        "kind",
+        "label",
+        "labels",
+        "command",
+        "program",
+        "subcommand",
+        "app",
+    )
+)
+_HOW_IT_WENT = frozenset(("exit_status", "all_day", "reply", "automatic", "sequence", "size", "hostname"))
+"""Features that nobody chooses for themselves: what a thing is, and how it went, are no preferences."""
+
+_TIE = 0.01
+"""Weight of the likelihood gain where two candidates tell equally much (what holds in general tells nothing of a
+context)."""
+
+_NARROWER = 1e-7
+
+_DECILES = 10
+_WIDEST_BAND = 4
+"""Bands run over one to four tenths of a person's values: wider ones say nothing."""
+
+
+@dataclass(frozen=True)
+class PreferenceDetector:
+    """Finds values that are preferred: lengths, places, any feature that says how a thing is done.
+
+    Attributes:
+        least_rate: a value chosen more seldom than this in its context is no candidate.
+    """
+
+    least_rate: float = 0.4
+    type: PatternType = "preference"
+
+    def detect(self, log: Log, subjects: Subjects, settings: Settings, _explained: Flags) -> Candidates:
+        """Candidates for preferred values; see the module."""
+        no_choice = {*NOT_A_SUBJECT, *_WHAT_IT_IS, *_HOW_IT_WENT}
+        columns = [c for c in log.features if not c.endswith(":list") and _name(c) not in no_choice]
+        features = [_values_of(log, c) for c in columns]
+        features += [_bands_of(log, c) for c in columns if c.endswith(":number")]
+        return _associate(self.type, log, subjects, settings, features, self.least_rate)
+
+
+@dataclass(frozen=True)
+class RelationshipDetector:
+    """Finds people who belong to a context.
+
+    Attributes:
+        least_rate: a person seen more seldom than this in the context is no candidate.
+    """
+
+    least_rate: float = 0.4
+    type: PatternType = "relationship"
+
+    def detect(self, log: Log, subjects: Subjects, settings: Settings, _explained: Flags) -> Candidates:
+        """Candidates for people who belong to a context; see the module."""
+        columns = [c for c in log.features if _name(c) in WHO and c.rpartition(":")[2] in ("list", "text")]
+        return _associate(
+            self.type, log, subjects, settings, [_values_of(log, c) for c in columns], self.least_rate
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Feature:
+    """One feature's values as small numbers.
+
+    Attributes:
+        has: (events,) whether the event has the feature at all.
+        count: (events,) how many values each event has.
+        value: (pairs,) the values of each event in turn.
+        means: what each number stands for: a value, or the ends of a band.
+        several: whether an event has several values for reasons of its own (a list), so that two values do not
+            compete for it.
+    """
+
+    column: str
+    has: Flags
+    count: Ints
+    value: Ints
+    means: Sequence[object]
+    several: bool
+
+
+def _values_of(log: Log, column: str) -> _Feature:
+    series = log.frame.get_column(column)
+    pairs = pl.DataFrame({"event": np.arange(len(log)), "value": series})
+    several = column.endswith(":list")
+    if several:
+        pairs = pairs.explode("value", empty_as_null=True).unique(maintain_order=True)
+    pairs = pairs.drop_nulls("value").with_columns(code=pl.col("value").rank("dense").cast(pl.Int64) - 1)
+    means = pairs.unique("code").sort("code").get_column("value").to_list()
+    count = np.bincount(pairs["event"].to_numpy(), minlength=len(log))
+    return _Feature(column, series.is_not_null().to_numpy(), count, pairs["code"].to_numpy(), means, several)
+
+
+def _bands_of(log: Log, column: str) -> _Feature:
+    """Bands of a number: every run of one to four tenths of the person's distinct values.
+
+    Tenths of what a person's tool ever shows; a person with fewer distinct values than tenths has no bands.
+    """
+    series = log.frame.get_column(column)
+    known = np.flatnonzero(series.is_not_null().to_numpy())
+    users, numbers = log.user[known], series.drop_nulls().to_numpy()
+    count = np.zeros(len(log), dtype=np.int64)
+    codes: list[Ints] = []
+    means: list[tuple[float, float]] = []
+    for user in np.unique(users):
+        mine = users == user
+        distinct = np.unique(numbers[mine])
+        if len(distinct) < _DECILES:
+            continue
+        parts = np.array_split(distinct, _DECILES)
+        tenth = np.searchsorted([part[-1] for part in parts], numbers[mine])
+        bands = [(a, b) for a in range(_DECILES) for b in range(a, min(a + _WIDEST_BAND, _DECILES))]
+        code = {band: len(means) + i for i, band in enumerate(bands)}
+        means += [(float(parts[a][0]), float(parts[b][-1])) for a, b in bands]
+        of_tenth = [[code[band] for band in bands if band[0] <= t <= band[1]] for t in range(_DECILES)]
+        lengths = np.array([len(c) for c in of_tenth])
+        count[known[mine]] = lengths[tenth]
+        flat, start = np.concatenate(of_tenth), np.cumsum(lengths) - lengths
+        codes.append(flat[ranges(start[tenth], lengths[tenth])])
+    value = np.concatenate(codes) if codes else np.empty(0, dtype=np.int64)
+    return _Feature(column, count > 0, count, value, means, several=False)
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """Context and value, with their counts; every array is (cells,).
+
+    Attributes:
+        feature: index of the feature.
+        support, opportunities: events of the context with the value, and with the feature.
+        elsewhere: events of the wider context, outside this one, with the value.
+        null_rate: chance of the value by the null.
+        told: nats that context and value tell of each other.
+    """
+
+    feature: Ints
+    subject: Ints
+    value: Ints
+    support: Ints
+    opportunities: Ints
+    elsewhere: Ints
+    null_rate: Floats
+    told: Floats
+
+    def __len__(self) -> int:
+        return len(self.subject)
+
+    def __getitem__(self, chosen: Ints | Flags) -> _Cells:
+        return _Cells(*(getattr(self, f.name)[chosen] for f in fields(self)))
+
+    @classmethod
+    def joined(cls, parts: Sequence[_Cells]) -> _Cells:
+        """All cells of all parts."""
+        return cls(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)))
+
+
+def _associate(
+    type: PatternType,
+    log: Log,
+    subjects: Subjects,
+    settings: Settings,
+    features: Sequence[_Feature],
+    least_rate: float,
+) -> Candidates:
+    if not features or not len(subjects):
+        return Candidates.none(type)
+    least = max(settings.confirmation_count - 2, 2)
+    bases = _bases(log, subjects)
+    kinds = _kinds(log, subjects)
+    hypotheses, found = np.zeros(len(log.users)), []
+    for number, feature in enumerate(features):
+        cells = _count(subjects, bases, feature, number)
+        hypotheses += np.bincount(
+            subjects.user[cells.subject], weights=cells.opportunities, minlength=len(log.users)
+        )
+        good = (cells.support >= least) & (cells.support > cells.opportunities * cells.null_rate)
+        good &= _is_other_feature(subjects, cells.subject, feature.column)
+        if type == "preference":
+            good &= _is_choice(cells, feature, kinds)
+        found.append(cells[good])
+    cells = _Cells.joined(found)
+    if not len(cells):
+        return Candidates.none(type)
+    return _candidates(type, log, subjects, features, cells, hypotheses, least, least_rate)
+
+
+@dataclass(frozen=True, eq=False)
+class _Bases:
+    """Wider contexts: all events of a type, and all of a type and action.
+
+    Attributes:
+        subject: (subjects,) the base of each subject.
+        event: (2, events) the bases of each event: by type, and by type and action.
+        count: how many there are.
+    """
+
+    subject: Ints
+    event: Ints
+    count: int
+
+
+def _bases(log: Log, subjects: Subjects) -> _Bases:
+    by_type = (
+        log.frame.select(pl.struct("user_id", "type").rank("dense")).to_series().to_numpy().astype(np.int64)
+        - 1
+    )
+    by_action = log.frame.select(pl.struct("user_id", "type", "action").rank("dense")).to_series().to_numpy()
+    event = np.stack([by_type, by_action.astype(np.int64) + by_type.max(initial=0)])
+    names_action = np.array(["action" in columns for columns in subjects.levels], dtype=np.int64)
+    first = subjects.event[subjects.start[:-1]]
+    return _Bases(event[names_action[subjects.level], first], event, int(event.max(initial=-1)) + 1)
+
+
+def _count(subjects: Subjects, bases: _Bases, feature: _Feature, number: int) -> _Cells:
+    """Every value seen in every context, with the counts inside and outside."""
+    pair_start = np.cumsum(feature.count) - feature.count
+    values = len(feature.means)
+
+    def tally(owner: Ints, event: Ints, owners: int) -> tuple[Ints, Ints, Ints, Ints]:
+        """(owner, value, count) of all values seen, and (owners,) how many events have the feature."""
+        having = feature.has[event]
+        owner, event = owner[having], event[having]
+        length = feature.count[event]
+        key = np.repeat(owner, length) * values + feature.value[ranges(pair_start[event], length)]
+        keys, counts = np.unique(key, return_counts=True)
+        return keys // max(values, 1), keys % max(values, 1), counts, np.bincount(owner, minlength=owners)
+
+    everyone = np.tile(np.arange(bases.event.shape[1]), 2)
+    base, base_value, base_support, base_size = tally(bases.event.ravel(), everyone, bases.count)
+    subject, value, support, size = tally(subjects.owner, subjects.event, len(subjects))
+    own = bases.subject[subject]
+    at = np.searchsorted(base * values + base_value, own * values + value)
+    # The share of a value if all were alike: one of so many values, as often as an event has values.
+    seen = np.bincount(base, minlength=bases.count)
+    alike = np.bincount(base, weights=base_support, minlength=bases.count) / np.maximum(base_size * seen, 1)
+    outside, outside_support = base_size[own] - size[subject], base_support[at] - support
+    null = (outside_support + np.minimum(alike[own], 1.0)) / (outside + 1.0)
+    told = support * np.log(support * base_size[own] / (size[subject] * base_support[at]).astype(np.float64))
+    null = np.clip(null, 1e-9, 1 - 1e-9)
+    told = told.astype(np.float64)
+    return _Cells(
+        np.full(len(subject), number), subject, value, support, size[subject], outside_support, null, told
+    )
+
+
+def _kinds(log: Log, subjects: Subjects) -> Ints:
+    """(subjects,) how many kinds of thing a subject's events are of."""
+    if "kind:text" not in log.frame.columns:
+        return np.full(len(subjects), 2)
+    kind = log.frame.get_column("kind:text").rank("dense").fill_null(0).to_numpy().astype(np.int64)
+    keys = np.unique(subjects.owner * (int(kind.max(initial=0)) + 1) + kind[subjects.event])
+    return np.bincount(keys // (int(kind.max(initial=0)) + 1), minlength=len(subjects))
+
+
+def _is_other_feature(subjects: Subjects, subject: Ints, column: str) -> Flags:
+    """(cells,) whether the context is not itself defined by this feature."""
+    defines = np.array([any(c == column for c in columns) for columns in subjects.levels], dtype=np.bool_)
+    return ~defines[subjects.level[subject]]
+
+
+def _is_choice(cells: _Cells, feature: _Feature, kinds: Ints) -> Flags:
+    """(cells,) whether the value could have been another; see "Not a choice" in the module."""
+    always = cells.support == cells.opportunities
+    belongs = kinds[cells.subject] == 1
+    if feature.column.endswith(":text"):
+        belongs |= cells.elsewhere == 0
+    choice: Flags = ~(always & belongs)
+    return choice
+
+
+def _candidates(
+    type: PatternType,
+    log: Log,
+    subjects: Subjects,
+    features: Sequence[_Feature],
+    cells: _Cells,
+    hypotheses: Floats,
+    least: int,
+    least_rate: float,
+) -> Candidates:
+    """The cells that are worth it, each thing once, with their trials."""
+    gain = _gain(cells.support, cells.opportunities, cells.null_rate)
+    rate = cells.support / cells.opportunities
+    cells = cells[(gain > 0) & ((rate >= least_rate) | (cells.support >= 2 * least))]
+    cell, event, hit = _outcomes(subjects, features, cells)
+    row = np.arange(len(cell))
+    first, last = best_spans(cell[hit], row[hit], len(cells))
+    first, last = row[hit][first], row[hit][last]
+    inside = (row >= first[cell]) & (row <= last[cell])
+    support = np.bincount(cell[inside & hit], minlength=len(cells))
+    opportunities = last - first + 1
+    gain = _gain(support, opportunities, cells.null_rate)
+    good = (support >= least) & (support >= least_rate * opportunities) & (gain > 0)
+    good &= support > opportunities * cells.null_rate
+
+    renumber = np.cumsum(good) - 1
+    rests = inside & hit & good[cell]
+    competes = _competes(features, cells)[cell[rests]] * len(log) + event[rests]
+    cells, gain, first = cells[good], gain[good], first[good]
+    # Of contexts that differ only in events without the feature, the narrower one says what it is about.
+    says = cells.told + _TIE * gain - _NARROWER * subjects.size[cells.subject]
+    kept = say_once(subjects.user[cells.subject], says, renumber[cell[rests]], competes)
+
+    known = good[cell] & (row >= np.concatenate([first, [0]])[np.where(good, renumber, -1)][cell])
+    known &= np.concatenate([kept, [False]])[np.where(good, renumber, -1)][cell]
+    final = np.cumsum(kept) - 1
+    trials = _trials(log, final[renumber[cell[known]]], event[known], hit[known])
+    cells = cells[kept]
+    user = subjects.user[cells.subject]
+    return Candidates(
+        type, user, _rules(subjects, features, cells), cells.null_rate, hypotheses[user], trials
+    )
+
+
+def _gain(support: Ints, opportunities: Ints, null: Floats) -> Floats:
+    """(n,) nats of the likelihood of so many hits at their own rate over that at the null's."""
+    rate = support / np.maximum(opportunities, 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        hits = np.where(support > 0, support * np.log(rate / null), 0.0)
+        misses = np.where(
+            opportunities > support, (opportunities - support) * np.log((1 - rate) / (1 - null)), 0.0
+        )
+    gain: Floats = hits + misses
+    return gain
+
+
+def _outcomes(subjects: Subjects, features: Sequence[_Feature], cells: _Cells) -> tuple[Ints, Ints, Flags]:
+    """(rows,) cell, event and whether it has the value, for every event of a context that has the feature."""
+    rows: list[tuple[Ints, Ints, Flags]] = []
+    for number, feature in enumerate(features):
+        mine = np.flatnonzero(cells.feature == number)
+        if not len(mine):
+            continue
+        length = subjects.size[cells.subject[mine]]
+        cell = np.repeat(mine, length)
+        event = subjects.event[ranges(subjects.start[cells.subject[mine]], length)]
+        having = feature.has[event]
+        cell, event = cell[having], event[having]
+        values = len(feature.means)
+        pairs = np.sort(np.repeat(np.arange(len(feature.count)), feature.count) * values + feature.value)
+        wanted = event * values + cells.value[cell]
+        at = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
+        rows.append((cell, event, pairs[at] == wanted))
+    cell, event, hit = (np.concatenate(part) for part in zip(*rows, strict=True))
+    order = np.lexsort((event, cell))
+    return cell[order], event[order], hit[order]
+
+
+def _competes(features: Sequence[_Feature], cells: _Cells) -> Ints:
+    """(cells,) cells with the same number compete for an event: the same column, and of a list the same value."""
+    columns = sorted({f.column for f in features})
+    column = np.array([columns.index(f.column) for f in features])[cells.feature]
+    several = np.array([f.several for f in features])[cells.feature]
+    numbers: Ints = np.where(several, cells.value, 0) * len(columns) + column
+    return numbers
+
+
+def _trials(log: Log, candidate: Ints, event: Ints, hit: Flags) -> Trials:
+    """Each event as one trial; next due after the context's typical gap, a day at least."""
+    local = log.day[event] * MICROSECONDS_PER_DAY + np.round(
+        np.nan_to_num(log.minute[event]) * 60_000_000
+    ).astype(np.int64)
+    order = np.lexsort((event, local, candidate))
+    candidate, event, hit, local = candidate[order], event[order], hit[order], local[order]
+    return Trials(
+        candidate, local, hit, np.where(hit, event, -1), local + typical_gap(candidate, local)[candidate]
+    )
+
+
+def typical_gap(candidate: Ints, local: Ints) -> Ints:
+    """(candidates,) median time between one occasion and the next, µs; a day at least.
+
+    Args:
+        candidate, local: (trials,) sorted by candidate and wall clock (µs).
+    """
+    new = occasions(candidate, local)
+    first = candidate[new]
+    gaps = pl.DataFrame({"candidate": first[1:], "gap": np.diff(local[new]), "same": np.diff(first) == 0})
+    medians = gaps.filter("same").group_by("candidate").agg(pl.col("gap").median())
+    typical = np.full(int(candidate.max(initial=-1)) + 1, MICROSECONDS_PER_DAY, dtype=np.int64)
+    typical[medians["candidate"].to_numpy()] = np.maximum(medians["gap"].to_numpy(), MICROSECONDS_PER_DAY)
+    return typical
+
+
+def _rules(subjects: Subjects, features: Sequence[_Feature], cells: _Cells) -> list[Rule]:
+    rules: list[Rule] = []
+    for where, number, value in zip(
+        subjects.where(cells.subject), cells.feature.tolist(), cells.value.tolist(), strict=True
+    ):
+        feature = features[number]
+        means = feature.means[value]
+        if isinstance(means, tuple):
+            low, high = means
+            rules.append(
+                {"where": where, "feature": _name(feature.column), "min": _plain(low), "max": _plain(high)}
+            )
+        else:
+            rules.append({"where": where, "feature": _name(feature.column), "value": _plain(means)})
+    return rules
+
+
+def _plain(value: object) -> object:
+    """A whole number as an integer, so that JSON says 30 and not 30.0."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _name(column: str) -> str:
+    return split_column(column)[0]
