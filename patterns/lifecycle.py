@@ -299,8 +299,7 @@ def _judge(state: _State, here: Ints, row: Ints, candidates: Candidates, judge: 
     live = state.live[here]
     here, row = here[live], row[live]
     hit, local, event = trials.hit[row], trials.local[row], trials.event[row]
-    confidence = state.components(here, settings).confidence(settings)
-    confidence = confidence * decay(local, _decays_from(state, here, settings), settings)
+    confidence = _confidence(state, here, local, settings)
 
     ready = (
         hit
@@ -323,6 +322,8 @@ def _judge(state: _State, here: Ints, row: Ints, candidates: Candidates, judge: 
         chance = doubtful & ~broken
         chance[chance] = ~judge.is_significant(state, here[chance])
         _demote(state, here[chance], local[chance], confidence[chance], "no longer more than chance")
+        # A demotion takes the occasions away, and with them confidence: what is left may be too little.
+        confidence = _confidence(state, here, local, settings)
 
     gone = ~hit & (confidence < settings.expiry_threshold)
     if gone.any():
@@ -339,6 +340,11 @@ def _demote(state: _State, of: Ints, local: Ints, confidence: Floats, reason: st
         state.occasions[of] = 0
         state.confirmed[of] = NEVER
         state.confirmed_event[of] = -1
+
+
+def _confidence(state: _State, of: Ints, local: Ints, settings: Settings) -> Floats:
+    undecayed = state.components(of, settings).confidence(settings)
+    return undecayed * decay(local, _decays_from(state, of, settings), settings)
 
 
 def _decays_from(state: _State, of: Ints, settings: Settings) -> Ints:
