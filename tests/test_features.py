@@ -73,7 +73,30 @@ def test_an_empty_frame_gets_the_same_columns(column: str) -> None:
     assert with_features(empty_observations()).schema[column] == FEATURES[column]
 
 
-texts = st.one_of(st.none(), st.text(max_size=12), st.sampled_from(["Re: Invoice 7", "1:1 Ana", "git push"]))
+def test_slightly_other_words_are_joined_within_one_user_and_type() -> None:
+    titles = ["Weekly sync"] * 4 + ["Weekly synch", "Weekly-Sync w/ team", "Weekly synch", "Weekly synch"]
+    users, types = ["me"] * 6 + ["other", "me"], ["calendar"] * 7 + ["email"]
+    frame = observations(**{"title:text": titles, "user_id": users, "type": types})
+    assert (
+        with_features(frame).get_column("kind:text").to_list() == ["weekly sync"] * 6 + ["weekly synch"] * 2
+    )
+    apart = with_features(frame, join_similar=False).get_column("kind:text").to_list()
+    assert apart[4:6] == ["weekly synch", "weekly sync with team"]
+
+
+def test_what_an_agent_wrote_does_not_decide_which_wording_stays() -> None:
+    titles = ["Weekly sync"] * 3 + ["Weekly synch"] * 9
+    frame = observations(**{"title:text": titles, "actor": ["user"] * 4 + ["agent"] * 8})
+    assert with_features(frame).get_column("kind:text").unique().to_list() == ["weekly sync"]
+
+
+def test_commands_are_never_joined() -> None:
+    frame = observations(**{"subcommand:text": ["docker image"] * 5 + ["docker images"]})
+    assert with_features(frame).get_column("kind:text").n_unique() == 2
+
+
+TEXTS = ("Re: Invoice 7", "1:1 Ana", "git push", "Weekly sync", "Weekly synch", "weekly sync w/ team")
+texts = st.one_of(st.none(), st.text(max_size=12), st.sampled_from(TEXTS))
 frames = st.lists(st.tuples(texts, texts, texts), min_size=1, max_size=12).map(
     lambda rows: observations(
         **{
