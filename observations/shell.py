@@ -1,0 +1,150 @@
+"""Command lines as the shell sees them: words, simple commands, and what is fed into them.
+
+This is no shell: it expands nothing and runs nothing. It finds where words begin and end, which is what
+`observations.commands` (which program was run?) and `observations.privacy` (which word is a password?) need,
+and it does so for any text: an open quote or a cut here-document runs to the end.
+
+::
+
+    echo hunter2 | sudo -S apt update && ls
+    └─ words ──┘ |  └──── words ────┘ &&  └┘      three simple commands, each with the operator after it
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+_WORD = r"""(?:
+        '[^']*+(?:'|\Z)                             # 'literal'
+      | "(?:[^"\\]|\\.)*+(?:"|\\?\Z)                # "with escapes"
+      | \$\((?:[^()]|\((?:[^()]|\([^()]*+\))*+\))*+(?:\)|\Z)   # $(command), three deep
+      | `[^`]*+(?:`|\Z)                             # `command`
+      | \$\{[^}]*+(?:\}|\Z)
+      | \\(?:.|\Z)
+      | [^\s'"`\\;|&<>()]
+    )++"""
+WORD = re.compile(_WORD, re.VERBOSE | re.DOTALL)
+"""One shell word from where it begins: quoted and unquoted pieces without a break."""
+
+_TOKEN = re.compile(
+    rf"""
+    (?:[^\S\n]|\\\r?\n)*+
+    (?: \#(?P<comment>[^\n]*+)
+      | (?P<word>{_WORD})
+      | (?P<operator>&&|\|\||;;|\|&|&>>?|<<<|<<-?|>>|[<>]&|[<>]\(|>\||[|&;<>()\n])
+    )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_REDIRECTIONS = frozenset((">", ">>", "<", "<<<", "<<", "<<-", ">&", "<&", ">|", "&>", "&>>"))
+_QUOTES = re.compile(r"""'[^']*+'?|"(?:[^"\\]|\\.)*+"?|\\(.)""", re.DOTALL)
+
+
+class Word(NamedTuple):
+    """A word of a command line: as it was typed, and where."""
+
+    text: str
+    start: int
+    end: int
+
+
+@dataclass
+class SimpleCommand:
+    """A program with its arguments, between two operators.
+
+    Attributes:
+        words: assignments, program and arguments; redirections and comments are left out.
+        joiner: the operator after it (``|``, ``&&``, ``;`` …); empty at the end.
+        fed: the here-string or the bodies of the here-documents that it reads.
+
+    """
+
+    words: list[Word] = field(default_factory=list)
+    joiner: str = ""
+    fed: list[Word] = field(default_factory=list)
+
+
+def simple_commands(text: str, *, in_comments: bool = False) -> Iterator[SimpleCommand]:
+    """The simple commands of a command line, in the order in which they are written.
+
+    With `in_comments`, also those that a ``#`` has put out of action.
+
+    >>> [([w.text for w in c.words], c.joiner) for c in simple_commands("cd x && make 2>log | tee 'a b'")]
+    [(['cd', 'x'], '&&'), (['make'], '|'), (['tee', "'a b'"], '')]
+    """
+    command = SimpleCommand()
+    waiting: list[tuple[str, SimpleCommand]] = []  # here-documents whose body begins at the next line
+    redirection = ""
+    at = 0
+    while token := _TOKEN.match(text, at):
+        at = token.end()
+        kind = token.lastgroup
+        if kind == "comment" and in_comments:
+            at = token.start("comment")
+        elif kind == "word":
+            piece = Word(token["word"], token.start("word"), at)
+            if redirection in ("<<", "<<-"):
+                waiting.append((unquoted(piece.text), command))
+            elif redirection == "<<<":
+                command.fed.append(piece)
+            elif not redirection and not (text[at : at + 1] in ("<", ">") and piece.text.isdigit()):
+                command.words.append(piece)  # it is neither the file of a redirection nor the 2 of 2>
+            redirection = ""
+        elif kind == "operator":
+            operator = token["operator"]
+            if operator in _REDIRECTIONS:
+                redirection = operator
+                continue
+            if operator == "\n" and waiting:
+                at = _read_bodies(text, at, waiting)
+            if command.words or command.fed:
+                command.joiner = operator
+                yield command
+                command = SimpleCommand()
+            redirection = ""
+    if command.words or command.fed:
+        yield command
+
+
+def quoted_spans(text: str) -> list[tuple[int, int]]:
+    """Where quoted pieces lie, quotes included, in order. An open quote runs to the end.
+
+    >>> quoted_spans("a 'b c' d")
+    [(2, 7)]
+    """
+    return [m.span() for m in _QUOTES.finditer(text) if m[1] is None]
+
+
+def unquoted(word: str) -> str:
+    r"""The word as the program gets it, quotes and escapes taken away; nothing is expanded.
+
+    >>> unquoted("'my prog'"), unquoted(r"\ls"), unquoted('"a"b')
+    ('my prog', 'ls', 'ab')
+    """
+    if not any(c in word for c in "'\"\\"):
+        return word
+    return _QUOTES.sub(_strip_quotes, word)
+
+
+def _strip_quotes(piece: re.Match[str]) -> str:
+    if piece[1] is not None:
+        return "" if piece[1] == "\n" else piece[1]
+    quote = piece[0][0]
+    inner = piece[0][1:]
+    inner = inner[:-1] if inner.endswith(quote) else inner
+    return inner if quote == "'" else re.sub(r'\\(["\\$`])', r"\1", inner)
+
+
+def _read_bodies(text: str, at: int, waiting: list[tuple[str, SimpleCommand]]) -> int:
+    """Give the here-documents that begin here to their commands; says where the text goes on."""
+    for delimiter, command in waiting:
+        end = re.compile(rf"^[\t]*{re.escape(delimiter)}[ \t\r]*$", re.MULTILINE).search(text, at)
+        stop = end.start() - 1 if end else len(text)
+        if stop > at:
+            command.fed.append(Word(text[at:stop], at, stop))
+        at = min(end.end() + 1, len(text)) if end else len(text)
+    waiting.clear()
+    return at
