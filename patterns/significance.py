@@ -22,7 +22,7 @@ import numpy as np
 from scipy import special
 
 from patterns.candidates import PATTERN_TYPES
-from patterns.log import Floats
+from patterns.log import Floats, Ints
 from patterns.settings import Settings
 
 
@@ -38,6 +38,19 @@ def binomial_tail(successes: Floats, trials: Floats, rate: Floats) -> Floats:
     some = successes > 0
     tail = special.betainc(np.where(some, successes, 1.0), np.maximum(trials - successes, 0.0) + 1.0, rate)
     return np.where(some, tail, 1.0)
+
+
+def likelihood_gain(successes: Ints | Floats, trials: Ints | Floats, rate: Floats) -> Floats:
+    """Nats of the likelihood of the successes at their own rate over that at the null's `rate`.
+
+    It bounds the tail: where there are more successes than expected, ``binomial_tail <= exp(-gain)`` (Chernoff).
+    """
+    own = np.asarray(successes / np.maximum(trials, 1), dtype=np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        hits = np.where(successes > 0, successes * np.log(own / rate), 0.0)
+        misses = np.where(trials > successes, (trials - successes) * np.log((1 - own) / (1 - rate)), 0.0)
+    gain: Floats = hits + misses
+    return gain
 
 
 def allowed(hypotheses: Floats, settings: Settings) -> Floats:

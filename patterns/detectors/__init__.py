@@ -3,8 +3,14 @@
 from patterns.candidates import Detector
 from patterns.detectors.association import PreferenceDetector, RelationshipDetector
 from patterns.detectors.temporal import TemporalDetector
+from patterns.detectors.workflow import WorkflowDetector
 
-DETECTORS: tuple[Detector, ...] = (TemporalDetector(), PreferenceDetector(), RelationshipDetector())
+DETECTORS: tuple[Detector, ...] = (
+    TemporalDetector(),
+    PreferenceDetector(),
+    RelationshipDetector(),
+    WorkflowDetector(),
+)
 """In the order in which they are asked: a detector is told what those before it account for."""
 
-__all__ = ["DETECTORS", "PreferenceDetector", "RelationshipDetector", "TemporalDetector"]
+__all__ = ["DETECTORS", "PreferenceDetector", "RelationshipDetector", "TemporalDetector", "WorkflowDetector"]

@@ -30,6 +30,7 @@ from patterns.episodes import best_spans
 from patterns.log import MICROSECONDS_PER_DAY, Flags, Floats, Ints, Log, occasions, ranges
 from patterns.selection import say_once
 from patterns.settings import Settings
+from patterns.significance import likelihood_gain
 from patterns.subjects import NOT_A_SUBJECT, WHO, Subjects
 
 _WHAT_IT_IS = frozenset(
@@ -321,7 +322,7 @@ def _candidates(
     least_rate: float,
 ) -> Candidates:
     """The cells that are worth it, each thing once, with their trials."""
-    gain = _gain(cells.support, cells.opportunities, cells.null_rate)
+    gain = likelihood_gain(cells.support, cells.opportunities, cells.null_rate)
     rate = cells.support / cells.opportunities
     cells = cells[(gain > 0) & ((rate >= least_rate) | (cells.support >= 2 * least))]
     cell, event, hit = _outcomes(subjects, features, cells)
@@ -331,7 +332,7 @@ def _candidates(
     inside = (row >= first[cell]) & (row <= last[cell])
     support = np.bincount(cell[inside & hit], minlength=len(cells))
     opportunities = last - first + 1
-    gain = _gain(support, opportunities, cells.null_rate)
+    gain = likelihood_gain(support, opportunities, cells.null_rate)
     good = (support >= least) & (support >= least_rate * opportunities) & (gain > 0)
     good &= support > opportunities * cells.null_rate
 
@@ -352,18 +353,6 @@ def _candidates(
     return Candidates(
         type, user, _rules(subjects, features, cells), cells.null_rate, hypotheses[user], trials
     )
-
-
-def _gain(support: Ints, opportunities: Ints, null: Floats) -> Floats:
-    """(n,) nats of the likelihood of so many hits at their own rate over that at the null's."""
-    rate = support / np.maximum(opportunities, 1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        hits = np.where(support > 0, support * np.log(rate / null), 0.0)
-        misses = np.where(
-            opportunities > support, (opportunities - support) * np.log((1 - rate) / (1 - null)), 0.0
-        )
-    gain: Floats = hits + misses
-    return gain
 
 
 def _outcomes(subjects: Subjects, features: Sequence[_Feature], cells: _Cells) -> tuple[Ints, Ints, Flags]:

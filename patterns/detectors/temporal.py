@@ -27,7 +27,7 @@ from patterns.recurrence import RULES, choose
 from patterns.rhythm import OwnTimes, Rhythm
 from patterns.selection import say_once
 from patterns.settings import Settings
-from patterns.significance import allowed
+from patterns.significance import allowed, likelihood_gain
 from patterns.subjects import Subjects
 from patterns.windows import WIDTHS, Windows, find_windows
 
@@ -176,10 +176,7 @@ def _slots(
     slots = _Slots(windows.subject, windows.low, windows.width, choice.rule, first, last, unknown, unknown)
     null = _null_rates(log, subjects, slots, rhythm, np.zeros(len(log), dtype=np.bool_))
     rate = choice.support / np.maximum(choice.opportunities, 1)
-    explains = choice.support * np.log(np.maximum(rate, 1e-9) / null) + (
-        (choice.opportunities - choice.support) * np.log(np.maximum(1 - rate, 1e-9) / (1 - null))
-    )
-    gain = explains + np.minimum(choice.gain, 0.0)
+    gain = likelihood_gain(choice.support, choice.opportunities, null) + np.minimum(choice.gain, 0.0)
     good = (choice.rule >= 0) & (rate >= least_rate) & (rate > null) & (gain > 0)
     slots = replace(slots, null_rate=null, gain=gain)
     # What a slot rests on: its events on due days within its span.
