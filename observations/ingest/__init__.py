@@ -1,13 +1,20 @@
 """Readers, one file a format. `READERS` is the table that finds the right one."""
 
+from observations.ingest.activitywatch import ACTIVITYWATCH
 from observations.ingest.base import Reader
 from observations.ingest.csv_table import CSV
+from observations.ingest.json_logs import JSON
+from observations.ingest.mail import EML, MBOX
 from observations.ingest.ndjson import NDJSON
 from observations.ingest.parquet import PARQUET
 
 READERS: tuple[Reader, ...] = (
     PARQUET,
+    ACTIVITYWATCH,  # before NDJSON: an export is one line
     NDJSON,
+    JSON,
+    MBOX,
+    EML,
     CSV,
 )
 """All readers; the first that recognises a source reads it."""

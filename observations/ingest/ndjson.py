@@ -22,6 +22,7 @@ import polars as pl
 
 from observations.errors import SourceError
 from observations.ingest.base import Batch, Note, ReadOptions, Source
+from observations.ingest.json_logs import plain_json
 from observations.ingest.ndjson_columns import fast_rows
 from observations.ingest.rows import RawRows, observe_rows
 
@@ -40,13 +41,13 @@ class NdjsonReader:
     name = "newline-delimited JSON"
 
     def recognises(self, head: bytes, name: str) -> bool:
-        """Some line near the start is a JSON object; the name may vouch for a file that begins with damage."""
-        lines = [line for line in head.removeprefix(BOM).splitlines()[:20] if line.strip()]
-        if not lines or not any(line.lstrip().startswith(b"{") for line in lines):
+        """Most of the first lines are JSON objects; the name may vouch for a file that begins with damage."""
+        head = plain_json(head)
+        if head.lstrip()[:1] == b"[":
             return False
-        if any(isinstance(_parsed(line), dict) for line in lines):
-            return True
-        return len(lines) == 1 and name.endswith((".ndjson", ".jsonl"))
+        lines = [line for line in head.splitlines()[:20] if line.strip()]
+        good = sum(isinstance(_parsed(line), dict) for line in lines)
+        return good * 2 >= len(lines) > 0 or (name.endswith((".ndjson", ".jsonl")) and good > 0)
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Batch]:
         """One batch for each chunk of lines."""
@@ -54,11 +55,12 @@ class NdjsonReader:
         schema: dict[str, pl.DataType] = {}
         with source.open() as stream:
             for chunk in _chunks(stream):
+                ends = chunk.count(b"\n")
                 notes: list[Note] = []
-                rows = fast_rows(chunk, first_line, schema)
+                rows = fast_rows(chunk, first_line, ends + (not chunk.endswith(b"\n")), schema)
                 if rows is None:
                     rows = _repaired_rows(chunk, first_line, source.label, notes)
-                first_line += chunk.count(b"\n")
+                first_line += ends
                 batch = observe_rows(rows, source.label, options)
                 yield Batch(batch.observations, (*notes, *batch.notes))
 

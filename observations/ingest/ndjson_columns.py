@@ -25,43 +25,40 @@ from observations.schema import KINDS, Kind, feature_column
 RENDERED = r"^(?:-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|\[.*|\{.*)$"
 """What polars may have made of a value that was no string."""
 
-_QUOTE, _COLON, _BACKSLASH = (ord(c) for c in '":\\')
+_KEY_END = int.from_bytes(b'":', "little")
 
 
-def fast_rows(chunk: bytes, first_line: int, schema: dict[str, pl.DataType]) -> pl.DataFrame | None:
+def fast_rows(
+    chunk: bytes, first_line: int, lines: int, schema: dict[str, pl.DataType]
+) -> pl.DataFrame | None:
     """The chunk's raw rows (`observations.ingest.rows`), or null if it needs the repairing path.
 
     Args:
         chunk: whole lines.
         first_line: the number of the first of them.
+        lines: how many there are.
         schema: what the source's earlier chunks had; is extended.
 
     """
-    if b"\\u" in chunk and re.search(rb"\\u(?:[dD][89a-fA-F]|0000)", chunk):
+    escapes = b"\\" in chunk
+    if escapes and re.search(rb"\\u(?:[dD][89a-fA-F]|0000)", chunk):
         return None  # polars reads a lone surrogate as NUL, without a word
     frame = _read(chunk, schema)
-    if frame is None:
-        return None
-    height = frame.height
-    if height != chunk.count(b"\n") + (not chunk.endswith(b"\n")):
-        return None  # blank lines: let the other path number the rest
+    if frame is None or frame.height != lines:
+        return None  # with blank lines among them, the other path counts
     columns = _columns(frame, chunk)  # in any order: frames of observations are sorted by column when joined
     if columns is None:
         return None
-    lines = pl.int_range(first_line, first_line + height, dtype=pl.Int64, eager=True).alias(LINE)
-    return pl.DataFrame([lines, *columns])
+    numbers = pl.int_range(first_line, first_line + lines, dtype=pl.Int64, eager=True).alias(LINE)
+    return pl.DataFrame([numbers, *columns])
 
 
 def _read(chunk: bytes, schema: dict[str, pl.DataType]) -> pl.DataFrame | None:
     """The chunk as polars reads it with the known schema, else with the schema of all its own rows."""
-    keys = _count_keys(chunk) - chunk.count(b":null") - chunk.count(b": null")
+    keys = _count_members(chunk)
     for known in (True, False) if schema else (False,):
         try:
-            frame = (
-                pl.read_ndjson(chunk, schema=schema)
-                if known
-                else pl.read_ndjson(chunk, infer_schema_length=None)
-            )
+            frame = pl.read_ndjson(chunk, schema=schema if known else None, infer_schema_length=None)
         except (pl.exceptions.PolarsError, ValueError):
             continue
         if keys == _count_values(frame):
@@ -72,11 +69,24 @@ def _read(chunk: bytes, schema: dict[str, pl.DataType]) -> pl.DataFrame | None:
     return None
 
 
-def _count_keys(chunk: bytes) -> int:
-    """How many times a quote that ends a key is in the chunk: ``":`` without a backslash before it."""
-    octets = np.frombuffer(chunk, np.uint8)
-    ends = np.flatnonzero((octets[:-1] == _QUOTE) & (octets[1:] == _COLON))
-    return len(ends) - int((octets[ends - 1] == _BACKSLASH).sum())
+def _count_members(chunk: bytes) -> int:
+    """How many members all objects of the chunk have, those that are null left out.
+
+    Counted are the places where a quote is followed by a colon, but for an escaped quote.
+    """
+    count = sum(
+        int(
+            np.count_nonzero(
+                np.frombuffer(chunk, "<u2", offset=start, count=(len(chunk) - start) // 2) == _KEY_END
+            )
+        )
+        for start in (0, 1)
+    )
+    if b"\\" in chunk:
+        count -= chunk.count(b'\\":')
+    if b"null" in chunk:
+        count -= chunk.count(b'":null') + chunk.count(b'": null')
+    return count
 
 
 def _count_values(frame: pl.DataFrame) -> int:

@@ -12,8 +12,16 @@ import polars as pl
 
 from observations.errors import SchemaError, SourceError
 from observations.ingest.base import Batch, ReadOptions, Source
-from observations.ingest.rows import LARGEST_EXACT, LINE, TEXTS, as_text, observe_rows, require_timestamp
-from observations.schema import KINDS, Kind, check_observations, feature_column
+from observations.ingest.rows import (
+    LARGEST_EXACT,
+    LINE,
+    TEXTS,
+    as_text,
+    observe_rows,
+    require_timestamp,
+    without_secrets,
+)
+from observations.schema import BASE, KINDS, Kind, check_observations, feature_column, feature_columns
 
 SLICE_ROWS = 250_000
 """Rows read at a time."""
@@ -44,11 +52,17 @@ class ParquetReader:
 
 def _batch(part: pl.DataFrame, first_line: int, label: str, options: ReadOptions) -> Batch:
     try:
-        return Batch(check_observations(part))
+        return Batch(_clean(check_observations(part)))
     except SchemaError:
         require_timestamp(part.columns, label, options)
         lines = pl.int_range(first_line, first_line + part.height, dtype=pl.Int64, eager=True).alias(LINE)
         return observe_rows(pl.DataFrame([lines, *_raw_columns(part)]), label, options)
+
+
+def _clean(frame: pl.DataFrame) -> pl.DataFrame:
+    """A frame that is already one of observations, whoever wrote it, without secrets."""
+    features = [without_secrets(frame.get_column(c)) for c in feature_columns(frame.columns)]
+    return frame.select(*BASE).with_columns(column for column in features if column is not None)
 
 
 def _raw_columns(table: pl.DataFrame) -> Iterator[pl.Series]:

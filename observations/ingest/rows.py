@@ -28,7 +28,9 @@ from observations.civil import zone
 from observations.errors import SettingError, SourceError, did_you_mean
 from observations.ingest.base import Batch, Note, ReadOptions, Value, kind_of, with_times
 from observations.ingest.timestamps import parse_timestamps
+from observations.privacy import redact, redact_series
 from observations.schema import BASE, DERIVED, KINDS, Kind, feature_column, split_column
+from observations.secret_names import PLACEHOLDER
 
 LINE = "_line"
 TEXTS = ("id", "user_id", "type", "action", "timestamp", "tz", "actor")
@@ -44,6 +46,9 @@ DEEPEST = 8
 """Objects nested deeper are kept as JSON text."""
 
 _NUMBERS = (int, float)
+
+_PROBES: Mapping[Kind, str] = {"text": "Quiet4Horse", "list": "Quiet4Horse", "number": "5", "flag": ""}
+"""Values by which a feature's name is tried for whether it names a secret."""
 
 PROBLEMS = {
     "no_timestamp": "no time is given; the record is left out",
@@ -111,7 +116,7 @@ class RawRows:
         known = self._columns.get((name, type(value)))
         if known is not None and (
             type(value) not in (int, float) or -LARGEST_EXACT <= value <= LARGEST_EXACT
-        ):  # type: ignore[operator]
+        ):
             known[0].append(row)
             known[1].append(value)
             return
@@ -277,7 +282,8 @@ def _clocks(times: pl.DataFrame, zones: pl.Series, default: str) -> pl.DataFrame
 
 def _assemble(rows: pl.DataFrame, clocks: pl.DataFrame, date_only: pl.Series) -> pl.DataFrame:
     derived = {feature_column(name, kind) for name in DERIVED for kind in KINDS}
-    features = [c for c in rows.columns if c not in (*TEXTS, LINE) and c not in derived]
+    columns = [c for c in rows.columns if c not in (*TEXTS, LINE) and c not in derived]
+    features = [clean for c in columns if (clean := without_secrets(rows.get_column(c))) is not None]
     agent = pl.col("actor").str.to_lowercase() == "agent"
     frame = rows.with_columns(
         clocks.get_columns(),
@@ -286,10 +292,31 @@ def _assemble(rows: pl.DataFrame, clocks: pl.DataFrame, date_only: pl.Series) ->
         pl.col("action").fill_null(DEFAULT_ACTION),
         pl.when(agent).then(pl.lit("agent")).otherwise(pl.lit("user")).alias("actor"),
     )
-    frame = frame.select(*BASE, *features)
+    frame = frame.select(*BASE).with_columns(features)
     if date_only.any():
         frame = _as_all_day(frame, date_only)
     return frame
+
+
+def without_secrets(feature: pl.Series) -> pl.Series | None:
+    """The feature column with secrets redacted: those within its texts, and all of it if its name says so.
+
+    A number that its name makes a secret (a PIN) has no redacted form: then null.
+    """
+    name, kind = split_column(feature.name)
+    if redact(f"{name}={_PROBES[kind]}") != f"{name}={_PROBES[kind]}":
+        hidden = pl.when(feature.is_not_null()).then(pl.lit(PLACEHOLDER)).alias(feature.name)
+        return pl.select(hidden).to_series() if kind == "text" else None
+    if kind == "text":
+        return redact_series(feature)
+    if kind == "list":
+        items = feature.explode().drop_nulls().unique()
+        clean = redact_series(items)
+        changed = items != clean
+        if changed.any():
+            swapped = pl.element().replace(items.filter(changed), clean.filter(changed))
+            return feature.to_frame().select(pl.col(feature.name).list.eval(swapped)).to_series()
+    return feature
 
 
 def _as_all_day(frame: pl.DataFrame, date_only: pl.Series) -> pl.DataFrame:

@@ -1,0 +1,154 @@
+"""JSON of any size, looked at piece by piece: the elements of an array without holding the array.
+
+The standard library parses each piece (it takes NaN, which programs in Python write); this module only finds where
+pieces begin, reads on when one is not yet there as a whole, and after a broken one finds the next.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Iterator
+from typing import BinaryIO
+
+READ_CHARACTERS = 2**20
+LONGEST_PIECE = 64 * 2**20
+"""Characters. A piece that is longer is taken to be broken."""
+
+_DECODER = json.JSONDecoder()
+_BLANK = re.compile(r"[ \t\r\n]*")
+_NEXT_OBJECT = re.compile(r"[}\]]\s*,\s*(?=\{)|\n\s*(?=\{)")
+
+
+class BrokenJson(Exception):  # noqa: N818  never leaves the readers: a broken piece becomes a note
+    """A piece is no JSON. `line` is where it begins."""
+
+    def __init__(self, line: int) -> None:
+        super().__init__(f"line {line}")
+        self.line = line
+
+
+class JsonStream:
+    """A cursor over JSON text.
+
+    >>> import io
+    >>> stream = JsonStream(io.BytesIO(b'{"a": 1, "b": [{"c": 2}, {"c": 3}]}'))
+    >>> [(key, list(stream.elements()) if stream.peek() == "[" else stream.value()) for key in stream.members()]
+    [('a', 1), ('b', [(1, {'c': 2}), (1, {'c': 3})])]
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        start = stream.read(4)
+        wide = start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        self._decode = codecs.getincrementaldecoder("utf-16" if wide else "utf-8-sig")("replace").decode
+        self._stream = stream
+        self._text = self._decode(start)
+        self._at = 0
+        self._ended = False
+        self.line = 1
+
+    def peek(self) -> str:
+        """The character with which the next piece begins; empty at the end of the text."""
+        while True:
+            blank = _BLANK.match(self._text, self._at)
+            assert blank is not None, "the pattern matches nothing too"
+            self._advance(blank.end())
+            if self._at < len(self._text) or not self._more():
+                return self._text[self._at : self._at + 1]
+
+    def value(self) -> object:
+        """The next piece as a whole.
+
+        Raises:
+            BrokenJson: it is none; the cursor stays at its beginning.
+
+        """
+        self.peek()
+        while True:
+            try:
+                value, end = _DECODER.raw_decode(self._text, self._at)
+            except json.JSONDecodeError as error:
+                unfinished = error.pos >= len(self._text) - 16 or error.msg.startswith("Unterminated")
+                if unfinished and len(self._text) - self._at < LONGEST_PIECE and self._more():
+                    continue
+                raise BrokenJson(self.line) from error
+            except (ValueError, RecursionError) as error:
+                raise BrokenJson(self.line) from error
+            # A number at the end of what was read may go on.
+            if end == len(self._text) and not isinstance(value, (dict, list, str)) and self._more():
+                continue
+            self._advance(end)
+            return value
+
+    def elements(self) -> Iterator[tuple[int, object]]:
+        """The elements of the array at the cursor, each with the line on which it begins.
+
+        A broken element comes as a `BrokenJson`, and the next that can be found after it. An array that does
+        not end gives what there is of it.
+        """
+        assert self.peek() == "[", "an array"
+        self._advance(self._at + 1)
+        while (mark := self.peek()) not in ("]", ""):
+            if mark == ",":
+                self._advance(self._at + 1)
+                continue
+            line = self.line
+            try:
+                yield line, self.value()
+            except BrokenJson as error:
+                yield line, error
+                self.skip_to_next_object()
+        self._advance(self._at + len(mark))
+
+    def members(self) -> Iterator[str]:
+        """The keys of the object at the cursor. The caller takes each one's value before asking for the next.
+
+        Raises:
+            BrokenJson: what comes is no member.
+
+        """
+        assert self.peek() == "{", "an object"
+        self._advance(self._at + 1)
+        while (mark := self.peek()) not in ("}", ""):
+            if mark == ",":
+                self._advance(self._at + 1)
+                continue
+            key = self.value()
+            if not isinstance(key, str) or self.peek() != ":":
+                raise BrokenJson(self.line)
+            self._advance(self._at + 1)
+            yield key
+        self._advance(self._at + len(mark))
+
+    def skip_to_next_object(self) -> None:
+        """Move past a broken piece, to the next place at which an object seems to begin; else to the end."""
+        start = self._at + 1
+        while True:
+            found = _NEXT_OBJECT.search(self._text, start)
+            if found is not None:
+                self._advance(found.end())
+                return
+            keep = max(start, len(self._text) - 256)
+            self._advance(keep)
+            if not self._more():
+                self._advance(len(self._text))
+                return
+            start = self._at
+
+    def _advance(self, end: int) -> None:
+        self.line += self._text.count("\n", self._at, end)
+        self._at = end
+        if self._at > READ_CHARACTERS:
+            self._text, self._at = self._text[self._at :], 0
+
+    def _more(self) -> bool:
+        """Read on, at least as much again as is waiting (so that a long piece is not parsed over and over)."""
+        if self._ended:
+            return False
+        size = max(READ_CHARACTERS, len(self._text) - self._at)
+        fresh = self._stream.read(size)
+        self._ended = not fresh
+        self._text = self._text[self._at :] + self._decode(fresh, final=self._ended)
+        self._at = 0
+        return True
