@@ -141,7 +141,7 @@ def test_prefixes_do_not_matter(words: list[str], prefixes: list[str]) -> None:
     assert kind("".join(prefixes) + title) == kind(title)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(st.lists(st.text(max_size=40), max_size=8))
 def test_the_kind_of_a_kind_is_itself(titles: list[str]) -> None:
     kinds = kinds_of(pl.Series(titles, dtype=pl.String))
@@ -170,7 +170,7 @@ PARTS = (
 )
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(st.lists(st.lists(st.sampled_from(PARTS), max_size=9).map("".join), max_size=8))
 def test_the_kind_of_a_kind_is_itself_where_rules_meet(titles: list[str]) -> None:
     kinds = kinds_of(pl.Series(titles, dtype=pl.String))
