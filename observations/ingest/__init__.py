@@ -2,6 +2,7 @@
 
 from observations.ingest.activitywatch import ACTIVITYWATCH
 from observations.ingest.base import Reader
+from observations.ingest.calendar import CALENDAR
 from observations.ingest.csv_table import CSV
 from observations.ingest.json_logs import JSON
 from observations.ingest.mail import EML, MBOX
@@ -10,6 +11,7 @@ from observations.ingest.parquet import PARQUET
 
 READERS: tuple[Reader, ...] = (
     PARQUET,
+    CALENDAR,
     ACTIVITYWATCH,  # before NDJSON: an export is one line
     NDJSON,
     JSON,
