@@ -51,6 +51,9 @@ PATTERNS: Mapping[str, pl.DataType] = {
 }
 """The frame of patterns: contract, section 2, one row a pattern."""
 
+_ACCOUNT_FOR_TIMES = ("temporal", "workflow")
+"""Types that say when an event happens; how a thing is done and with whom says nothing of that."""
+
 EVIDENCE = 20
 """How many supporting observations a pattern names."""
 DECLARED_SHARE = 0.9
@@ -87,7 +90,8 @@ def evaluate(
     for detector in detectors:
         candidates = detector.detect(log, subjects, settings, explained)
         standing = fold(candidates, log.as_of_local[candidates.user], settings)
-        explained |= _explained(candidates, standing, len(log))
+        if candidates.type in _ACCOUNT_FOR_TIMES:
+            explained |= _explained(candidates, standing, len(log))
         parts.append(_frame(log, candidates, standing, settings))
     patterns = pl.concat([p for p in parts if p.height]) if any(p.height for p in parts) else parts[0]
     rank = pl.col("status").replace_strict(

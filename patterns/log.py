@@ -8,13 +8,14 @@ also its place in time.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from observations.errors import SettingError
 from observations.schema import feature_columns
 from patterns.settings import Settings
 
@@ -56,9 +57,13 @@ class Log:
 
         Left out are what came later, what an agent did, and what a machine sent (``automatic``). Without
         `as_of`, each person is judged at their own newest observation: nobody's answer depends on others.
+
+        Raises:
+            SettingError: `as_of` has no zone, so it is no moment.
         """
-        newest = pl.col("at").max().over("user_id").alias("as_of")
-        featured = featured.with_columns(newest if as_of is None else pl.lit(as_of).alias("as_of"))
+        newest = pl.col("at").max().over("user_id")
+        now = newest if as_of is None else pl.lit(_in_utc(as_of))
+        featured = featured.with_columns(now.alias("as_of"))
         evidence = (pl.col("at") <= pl.col("as_of")) & (pl.col("actor") == "user")
         if "automatic:flag" in featured.columns:
             evidence &= ~pl.col("automatic:flag").fill_null(False)
@@ -169,6 +174,12 @@ def ranges(first: Ints, length: Ints) -> Ints:
     return (
         np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - length, length) + np.repeat(first, length)
     )
+
+
+def _in_utc(moment: datetime) -> datetime:
+    if moment.tzinfo is None:
+        raise SettingError(f"as_of needs a zone or an offset; {moment.isoformat()} has none")
+    return moment.astimezone(UTC)
 
 
 def _last_of_each(codes: Ints, groups: int) -> Ints:

@@ -2,6 +2,7 @@
 
 from patterns.candidates import Detector
 from patterns.detectors.association import PreferenceDetector, RelationshipDetector
+from patterns.detectors.avoidance import AvoidanceDetector
 from patterns.detectors.temporal import TemporalDetector
 from patterns.detectors.workflow import WorkflowDetector
 
@@ -10,7 +11,15 @@ DETECTORS: tuple[Detector, ...] = (
     PreferenceDetector(),
     RelationshipDetector(),
     WorkflowDetector(),
+    AvoidanceDetector(),
 )
 """In the order in which they are asked: a detector is told what those before it account for."""
 
-__all__ = ["DETECTORS", "PreferenceDetector", "RelationshipDetector", "TemporalDetector", "WorkflowDetector"]
+__all__ = [
+    "DETECTORS",
+    "AvoidanceDetector",
+    "PreferenceDetector",
+    "RelationshipDetector",
+    "TemporalDetector",
+    "WorkflowDetector",
+]

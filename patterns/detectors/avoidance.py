@@ -1,0 +1,342 @@
+"""Avoidance: something never happens in a slot of the week in which it would be expected.
+
+The week is cut into days × hours. In each cell, events of a kind are expected from what the person does otherwise;
+a slot, one stretch of hours on a set of days, is avoided where far fewer came. Of all slots the one with the
+greatest likelihood ratio "a twentieth of what is expected" against "what is expected" is taken, then the next
+(`E·(1 - q) + c·ln q` summed over its cells, q = 1/20: a maximum-sum interval for each set of days).
+
+**Expected** on some days of the week: what comes in the same hours of the other days, times how much the person
+does on those days in all (everything else counts, `patterns.rhythm`). Expected every day: the kind's share of the
+person's other activity in those hours. Events that a confirmed habit accounts for are no background: a stand-up at
+09:30 is not "avoided" in the afternoon. Neither are days before the first or after the last event of the type: a
+source that ends is not avoidance.
+
+**Null.** A slot of an active day stays empty by chance with probability ``exp(-φλ)``: λ the events expected in it,
+φ ≤ 1 how much rarer the kind fills a slot on other days than events that fall one by one would (they come in
+bursts).
+
+**Hypotheses.** The subjects that are frequent enough to be missed, times the stretches of hours in which the kind
+occurs, times the day sets, each weighted by how simple it is to say (weighted Bonferroni, Genovese et al. 2006: the
+weights ``exp(-price)`` of `patterns.recurrence` sum to less than one).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from observations.civil import WEEKDAYS
+from patterns.candidates import Candidates, PatternType, Rule, Trials
+from patterns.log import MICROSECONDS_PER_DAY, Flags, Floats, Ints, Log, ranges, weekday_of
+from patterns.recurrence import RULES
+from patterns.rhythm import Rhythm
+from patterns.settings import Settings
+from patterns.subjects import Subjects
+
+HOURS = 24
+_LEAK = 0.05
+"""An avoided slot has at most this share of what is expected."""
+_ROUNDS = 3
+"""Slots looked for in each subject."""
+_LEAST_EXPECTED = 8.0
+"""Events that must be expected in a slot for their absence to mean anything after any correction."""
+_OVERLAP = 0.5
+"""A slot of a narrower subject that is covered so far by a wider one's says nothing new."""
+_HOUR = 3_600_000_000
+
+_DAY_SETS = tuple(rule for rule in RULES if rule.family.name == "weekday")
+_IN_SET = np.array([[d in rule.labels for d in range(7)] for rule in _DAY_SETS], dtype=np.float64)
+_PRICE = np.array([rule.price + np.log(7.0) for rule in _DAY_SETS])  # one of the seven sizes a set can have
+
+
+@dataclass(frozen=True)
+class AvoidanceDetector:
+    """Finds when something never happens.
+
+    Attributes:
+        chunk: subjects looked at in one go; bounds memory.
+    """
+
+    chunk: int = 1024
+    type: PatternType = "avoidance"
+
+    def detect(self, log: Log, subjects: Subjects, _settings: Settings, explained: Flags) -> Candidates:
+        """Candidates for avoided slots; see the module."""
+        if not len(subjects):
+            return Candidates.none(self.type)
+        weeks = _Weeks.of(log, subjects, explained)
+        frequent = np.flatnonzero(weeks.count.sum(axis=(1, 2)) >= _LEAST_EXPECTED)
+        parts = [_find(weeks, frequent[i : i + self.chunk]) for i in range(0, len(frequent), self.chunk)]
+        slots = _Slots.joined(parts) if parts else _Slots.joined([])
+        if not len(slots):
+            return Candidates.none(self.type)
+        slots = slots[_says_something(subjects, slots)]
+        return _candidates(self.type, log, subjects, weeks, slots, frequent)
+
+
+@dataclass(frozen=True, eq=False)
+class _Weeks:
+    """What came and what the person did otherwise, by weekday and hour.
+
+    Attributes:
+        count: (subjects, 7, 24) unexplained events of each subject.
+        others: (subjects, 7, 24) the person's other unexplained events.
+        days: (subjects, 7) active days by weekday, while the subject's type was recorded.
+        share: (subjects, 7) share of the person's other activity on each weekday.
+        first, last: (subjects,) first and last day on which the subject's type was recorded.
+    """
+
+    count: Floats
+    others: Floats
+    days: Ints
+    share: Floats
+    first: Ints
+    last: Ints
+
+    @classmethod
+    def of(cls, log: Log, subjects: Subjects, explained: Flags) -> _Weeks:
+        timed = ~np.isnan(log.minute) & ~explained
+        hour = np.where(timed, np.nan_to_num(log.minute) // 60, 0).astype(np.int64)
+        cell = log.weekday * HOURS + hour
+        mine = timed[subjects.event]
+        count = _table(subjects.owner[mine], cell[subjects.event[mine]], len(subjects))
+        life = _table(log.user[timed], cell[timed], len(log.users))
+        rhythm = Rhythm.of(log, explained)
+        kind = rhythm.kind[subjects.event[subjects.start[:-1]]]
+        by_day = count.sum(axis=2).astype(np.int64)
+        days_of_type = _span_of_types(log, rhythm.kind)
+        first, last = days_of_type[0][kind], days_of_type[1][kind]
+        days = _active_weekdays(log, subjects.user, first, last)
+        factor = rhythm.weekday_factor(subjects.user, kind, by_day)
+        share = factor * days
+        share = share / np.maximum(share.sum(axis=1, keepdims=True), 1e-12)
+        return cls(count, np.maximum(life[subjects.user] - count, 0.0), days, share, first, last)
+
+
+@dataclass(frozen=True, eq=False)
+class _Slots:
+    """Slots of the week; every array is (slots,).
+
+    Attributes:
+        days: index into the day sets.
+        low, high: hours, `high` excluded.
+        expected: events expected in the slot on one day.
+        hypotheses: how many slots of the subject, weighted, this one stands for.
+    """
+
+    subject: Ints
+    days: Ints
+    low: Ints
+    high: Ints
+    gain: Floats
+    null_rate: Floats
+    hypotheses: Floats
+
+    def __len__(self) -> int:
+        return len(self.subject)
+
+    def __getitem__(self, chosen: Ints | Flags) -> _Slots:
+        return _Slots(*(getattr(self, f.name)[chosen] for f in fields(self)))
+
+    @classmethod
+    def joined(cls, parts: list[_Slots]) -> _Slots:
+        if not parts:
+            nothing = np.empty(0)
+            whole = nothing.astype(np.int64)
+            return cls(whole, whole, whole, whole, nothing, nothing, nothing)
+        return cls(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)))
+
+
+def _find(weeks: _Weeks, subject: Ints) -> _Slots:
+    """The best slots of these subjects."""
+    count, share = weeks.count[subject], weeks.share[subject]
+    hourly = count.sum(axis=1)
+    by_day = hourly[:, None, :] * share[:, :, None]
+    others = weeks.others[subject]
+    ratio = count.sum(axis=(1, 2)) / np.maximum(others.sum(axis=(1, 2)), 1.0)
+    every_day = others * ratio[:, None, None]
+    found = []
+    open_ = np.ones_like(count)
+    for _ in range(_ROUNDS):
+        some = _best(subject, by_day * (1 - _LEAK) + count * np.log(_LEAK), open_, all_days=False)
+        whole = _best(subject, every_day * (1 - _LEAK) + count * np.log(_LEAK), open_, all_days=True)
+        for slots in (some, whole):
+            slots = _with_null(weeks, slots)
+            found.append(slots[(slots.gain > 0) & (slots.null_rate < 1)])
+        better = np.where(whole.gain > some.gain, True, False)
+        days = np.where(better, whole.days, some.days)
+        low, high = np.where(better, whole.low, some.low), np.where(better, whole.high, some.high)
+        hours = (np.arange(HOURS) >= low[:, None]) & (np.arange(HOURS) < high[:, None])
+        open_ *= 1 - _IN_SET[days][:, :, None] * hours[:, None, :]
+    return _Slots.joined(found)
+
+
+def _best(subject: Ints, weight: Floats, open_: Floats, *, all_days: bool) -> _Slots:
+    """The slot with the largest sum of weights, less the price of its days, for each subject."""
+    closed = -1e6 * (1 - open_)
+    sets = np.flatnonzero(_IN_SET.all(axis=1)) if all_days else np.flatnonzero(~_IN_SET.all(axis=1))
+    sums = np.einsum("sd,ndh->nsh", _IN_SET[sets], weight + closed)
+    running = np.concatenate([np.zeros((*sums.shape[:2], 1)), np.cumsum(sums, axis=2)], axis=2)
+    lowest = np.minimum.accumulate(running, axis=2)
+    rise = running - lowest
+    high = rise.argmax(axis=2)
+    gain = np.take_along_axis(rise, high[:, :, None], axis=2)[:, :, 0] - _PRICE[sets]
+    best = gain.argmax(axis=1)
+    row = np.arange(len(subject))
+    end = high[row, best]
+    # The stretch begins after the last hour at which the running sum was lowest.
+    until = np.arange(HOURS + 1)[None, :] <= end[:, None]
+    at_lowest = until & (
+        running[row, best] <= np.take_along_axis(lowest[row, best], end[:, None], axis=1) + 1e-12
+    )
+    begin = HOURS - at_lowest[:, ::-1].argmax(axis=1)
+    unknown = np.zeros(len(subject))
+    return _Slots(subject, sets[best], begin, end, gain[row, best], unknown, unknown)
+
+
+def _with_null(weeks: _Weeks, slots: _Slots) -> _Slots:
+    """The slots with the chance of an empty one, and what they are corrected for."""
+    inside = _IN_SET[slots.days]
+    hours = ((np.arange(HOURS) >= slots.low[:, None]) & (np.arange(HOURS) < slots.high[:, None])).astype(
+        np.float64
+    )
+    count, days = weeks.count[slots.subject], weeks.days[slots.subject]
+    in_hours = (count * hours[:, None, :]).sum(axis=2)
+    share = weeks.share[slots.subject]
+    by_day = in_hours.sum(axis=1) * (share * inside).sum(axis=1)
+    others = weeks.others[slots.subject]
+    ratio = count.sum(axis=(1, 2)) / np.maximum(others.sum(axis=(1, 2)), 1.0)
+    every_day = (others * hours[:, None, :]).sum(axis=(1, 2)) * ratio
+    expected = np.where(inside.all(axis=1), every_day, by_day)
+    per_day = expected / np.maximum((days * inside).sum(axis=1), 1)
+    used = (count.sum(axis=1) > 0).sum(axis=1)
+    stretches = used * (used + 1) / 2
+    good = (expected >= _LEAST_EXPECTED) & ((in_hours * inside).sum(axis=1) <= 4 * _LEAK * expected)
+    null = np.where(good, np.clip(np.exp(-per_day), 1e-9, 1.0), 1.0)
+    return _Slots(
+        slots.subject,
+        slots.days,
+        slots.low,
+        slots.high,
+        np.where(good, slots.gain, 0.0),
+        null,
+        np.maximum(stretches, 1.0) * np.exp(_PRICE[slots.days]),
+    )
+
+
+def _says_something(subjects: Subjects, slots: _Slots) -> Flags:
+    """(slots,) whether no better slot of the same or a wider subject covers most of it."""
+    order = np.lexsort((slots.subject, -slots.gain, subjects.user[slots.subject]))
+    keep = np.zeros(len(slots), dtype=np.bool_)
+    owner = subjects.user[slots.subject]
+    for user in np.unique(owner):
+        kept: list[int] = []
+        for slot in order[owner[order] == user].tolist():
+            if not any(_covers(subjects, slots, wide, slot) for wide in kept):
+                kept.append(slot)
+        keep[kept] = True
+    return keep
+
+
+def _covers(subjects: Subjects, slots: _Slots, wide: int, slot: int) -> bool:
+    hours = min(slots.high[wide], slots.high[slot]) - max(slots.low[wide], slots.low[slot])
+    days = (_IN_SET[slots.days[wide]] * _IN_SET[slots.days[slot]]).sum()
+    size = (slots.high[slot] - slots.low[slot]) * _IN_SET[slots.days[slot]].sum()
+    if max(hours, 0) * days < _OVERLAP * size:
+        return False
+    a, b = slots.subject[wide], slots.subject[slot]
+    if a == b:
+        return True
+    events = subjects.event[subjects.start[b] : subjects.start[b + 1]]
+    wider = subjects.event[subjects.start[a] : subjects.start[a + 1]]
+    return bool(np.isin(events, wider, assume_unique=True).mean() > _OVERLAP)
+
+
+def _candidates(
+    type: PatternType, log: Log, subjects: Subjects, weeks: _Weeks, slots: _Slots, frequent: Ints
+) -> Candidates:
+    active, user = log.active, subjects.user[slots.subject]
+    first = active.position(user, weeks.first[slots.subject])
+    length = np.maximum(active.position(user, weeks.last[slots.subject] + 1) - first, 0)
+    slot, position = np.repeat(np.arange(len(slots)), length), ranges(first, length)
+    day = active.day[position]
+    due = _IN_SET[slots.days[slot], weekday_of(day)] > 0
+    slot, position, day = slot[due], position[due], day[due]
+
+    low, high = _stretched(log, subjects, slots)
+    length = subjects.size[slots.subject]
+    which = np.repeat(np.arange(len(slots)), length)
+    event = subjects.event[ranges(subjects.start[slots.subject], length)]
+    hour = log.minute[event] / 60
+    inside = (hour >= low[which]) & (hour < high[which])
+    broken = np.unique(
+        which[inside] * (len(active.day) + 1)
+        + active.position(log.user[event[inside]], log.day[event[inside]])
+    )
+    wanted = slot * (len(active.day) + 1) + position
+    at = np.minimum(np.searchsorted(broken, wanted), max(len(broken) - 1, 0))
+    hit = broken[at] != wanted if len(broken) else np.ones(len(wanted), dtype=np.bool_)
+
+    over = day * MICROSECONDS_PER_DAY + high[slot] * _HOUR
+    known = over <= log.as_of_local[user[slot]]
+    slot, position, day, hit, over = slot[known], position[known], day[known], hit[known], over[known]
+    shows = np.searchsorted(log.user << 32 | log.day + 2**31, active.user[position] << 32 | day + 2**31)
+    next_due = np.zeros(len(slot), dtype=np.int64)
+    for days in np.unique(slots.days):
+        of_set = slots.days[slot] == days
+        next_due[of_set] = _DAY_SETS[days].next_due(day[of_set])
+    trials = Trials(
+        slot, over, hit, np.where(hit, shows, -1), next_due * MICROSECONDS_PER_DAY + high[slot] * _HOUR
+    ).sorted()
+    tested = np.bincount(subjects.user[frequent], minlength=len(log.users))
+    rules = [
+        _rule(where, int(days), int(a), int(b))
+        for where, days, a, b in zip(subjects.where(slots.subject), slots.days, low, high, strict=True)
+    ]
+    return Candidates(type, user, rules, slots.null_rate, slots.hypotheses * tested[user], trials)
+
+
+def _stretched(log: Log, subjects: Subjects, slots: _Slots) -> tuple[Ints, Ints]:
+    """(slots,) hours, run out to midnight where nothing of the subject comes beyond them on any day."""
+    low, high = slots.low.copy(), slots.high.copy()
+    for i, (subject, a, b) in enumerate(zip(slots.subject, slots.low, slots.high, strict=True)):
+        event = subjects.event[subjects.start[subject] : subjects.start[subject + 1]]
+        hour = log.minute[event] / 60
+        if not (hour < a).any():
+            low[i] = 0
+        if not (hour >= b).any():
+            high[i] = HOURS
+    return low, high
+
+
+def _rule(where: dict[str, str], days: int, low: int, high: int) -> Rule:
+    return {
+        "where": where,
+        "days": [WEEKDAYS[d] for d in _DAY_SETS[days].labels],
+        "from": f"{low:02d}:00",
+        "to": f"{high:02d}:00",
+    }
+
+
+def _table(owner: Ints, cell: Ints, owners: int) -> Floats:
+    size = 7 * HOURS
+    return (
+        np.bincount(owner * size + cell, minlength=owners * size).reshape(owners, 7, HOURS).astype(np.float64)
+    )
+
+
+def _span_of_types(log: Log, kind: Ints) -> tuple[Ints, Ints]:
+    """(kinds,) first and last day with any event of that person's type."""
+    order = np.lexsort((log.day, kind))
+    start = np.searchsorted(kind[order], np.arange(int(kind.max(initial=-1)) + 2))
+    return log.day[order][start[:-1]], log.day[order][start[1:] - 1]
+
+
+def _active_weekdays(log: Log, user: Ints, first: Ints, last: Ints) -> Ints:
+    """(n, 7) active days of each weekday between two days, both included."""
+    active = log.active
+    running = np.zeros((len(active.day) + 1, 7), dtype=np.int64)
+    running[np.arange(1, len(active.day) + 1), weekday_of(active.day)] = 1
+    np.cumsum(running, axis=0, out=running)
+    return running[active.position(user, last + 1)] - running[active.position(user, first)]
