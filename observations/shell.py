@@ -39,6 +39,10 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+_CLOSED_WORD = re.compile(_WORD.replace(r"|\Z)", ")").replace(r"|\\?\Z)", ")"), re.VERBOSE | re.DOTALL)
+_OPENING = frozenset(("if", "for", "while", "until", "case", "select", "{"))
+_CLOSING = frozenset(("fi", "done", "esac", "}"))
+_STEERING = frozenset(("if", "then", "else", "elif", "while", "until", "do", "{", "!", "time"))
 _REDIRECTIONS = frozenset((">", ">>", "<", "<<<", "<<", "<<-", ">&", "<&", ">|", "&>", "&>>"))
 _QUOTES = re.compile(r"""'[^']*+'?|"(?:[^"\\]|\\.)*+"?|\\(.)""", re.DOTALL)
 
@@ -129,6 +133,40 @@ def unquoted(word: str) -> str:
     return _QUOTES.sub(_strip_quotes, word)
 
 
+def is_open(text: str) -> bool:
+    """Whether the shell would wait for more after this: an open quote, here-document, bracket, `if` or `|`.
+
+    >>> [is_open(t) for t in ("echo 'a", "cat <<E", "for x in a b", "make |", "{ ls", "echo it is done", "ls")]
+    [True, True, True, True, True, False, False]
+    """
+    depth = 0
+    begins = True  # a word here is a command, or a word of the grammar
+    last = ""
+    waiting: list[tuple[str, SimpleCommand]] = []
+    redirection = ""
+    at = 0
+    while token := _TOKEN.match(text, at):
+        at = token.end()
+        last = token["operator"] or token["word"] or ""
+        if token["word"]:
+            if not _CLOSED_WORD.fullmatch(last):
+                return True
+            if redirection in ("<<", "<<-"):
+                waiting.append((unquoted(last), SimpleCommand()))
+            if begins:
+                depth += (last in _OPENING) - (last in _CLOSING)
+            begins = begins and last in _STEERING
+            redirection = ""
+        elif token["operator"]:
+            redirection = last if last in _REDIRECTIONS else ""
+            begins = begins if redirection else True
+            depth += (last == "(") - (last == ")")
+            if last == "\n" and waiting and _body_end(text, at, waiting[0][0]) is None:
+                return True
+            at = _read_bodies(text, at, waiting) if last == "\n" and waiting else at
+    return bool(waiting) or depth > 0 or last in ("|", "||", "&&", "|&") or text.endswith("\\")
+
+
 def _strip_quotes(piece: re.Match[str]) -> str:
     if piece[1] is not None:
         return "" if piece[1] == "\n" else piece[1]
@@ -141,10 +179,15 @@ def _strip_quotes(piece: re.Match[str]) -> str:
 def _read_bodies(text: str, at: int, waiting: list[tuple[str, SimpleCommand]]) -> int:
     """Give the here-documents that begin here to their commands; says where the text goes on."""
     for delimiter, command in waiting:
-        end = re.compile(rf"^[\t]*{re.escape(delimiter)}[ \t\r]*$", re.MULTILINE).search(text, at)
+        end = _body_end(text, at, delimiter)
         stop = end.start() - 1 if end else len(text)
         if stop > at:
             command.fed.append(Word(text[at:stop], at, stop))
         at = min(end.end() + 1, len(text)) if end else len(text)
     waiting.clear()
     return at
+
+
+def _body_end(text: str, at: int, delimiter: str) -> re.Match[str] | None:
+    """The line that ends a here-document."""
+    return re.compile(rf"^\t*{re.escape(delimiter)}[ \t\r]*$", re.MULTILINE).search(text, at)
