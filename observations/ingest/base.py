@@ -172,7 +172,7 @@ class Records:
     """
 
     _base: dict[str, list[object]] = field(default_factory=lambda: {name: [] for name in BASE})
-    _features: dict[str, dict[int, Value]] = field(default_factory=dict)
+    _features: dict[tuple[str, Kind], list[Value | None]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self._base["type"])
@@ -207,8 +207,11 @@ class Records:
         base["actor"].append(actor)
         for name, value in features.items():
             if value is not None:
-                column = feature_column(name, kind_of(value))
-                self._features.setdefault(column, {})[row] = value
+                key = (name, _KIND_OF_CLASS.get(value.__class__) or kind_of(value))
+                column = self._features.setdefault(key, [])
+                if len(column) < row:
+                    column.extend([None] * (row - len(column)))
+                column.append(value)
 
     def take(self) -> pl.DataFrame:
         """Everything gathered so far as a frame; the gatherer is empty afterwards.
@@ -219,12 +222,14 @@ class Records:
         columns: dict[str, pl.Series] = {
             name: pl.Series(name, self._base[name], dtype=dtype) for name, dtype in BASE.items()
         }
-        for column in sorted(self._features):
-            values: list[Value | None] = [None] * height
-            for row, value in self._features[column].items():
-                values[row] = value
-            kind = column.rpartition(":")[2]
-            columns[column] = pl.Series(column, values, dtype=KINDS[kind], strict=False)  # type: ignore[index]
+        for (name, kind), values in sorted(self._features.items()):
+            values.extend([None] * (height - len(values)))
+            column = feature_column(name, kind)
+            columns[column] = (
+                _list_series(column, values)  # type: ignore[arg-type]
+                if kind == "list"
+                else pl.Series(column, values, dtype=KINDS[kind], strict=False)
+            )
         self._base = {name: [] for name in BASE}
         self._features = {}
         return with_times(pl.DataFrame(columns))
@@ -239,6 +244,34 @@ class Records:
         taken = tuple(notes)
         notes.clear()
         return Batch(self.take(), taken)
+
+
+_AFTER_EACH = "\x1f"  # ASCII's own unit separator
+
+
+def _list_series(name: str, values: Sequence[Sequence[str] | None]) -> pl.Series:
+    """A series of lists of text.
+
+    The lists are joined to text and split again by polars, which is 20 times as fast as handing it Python lists
+    (50,000 rows: 9 ms, 217 ms). Where a value holds the separator itself, the slow way is the right one.
+    """
+    if any(value is not None and _AFTER_EACH in "".join(value) for value in values):
+        return pl.Series(name, values, dtype=KINDS["list"], strict=False)
+    joined = [None if value is None else "".join([one + _AFTER_EACH for one in value]) for value in values]
+    parts = pl.col(name).str.split(_AFTER_EACH)
+    lists = parts.list.head(parts.list.len() - 1)  # nothing follows the last separator
+    return pl.DataFrame({name: pl.Series(joined, dtype=pl.String)}).select(lists).to_series()
+
+
+# The classes that nearly all values have: asked by class, a record is taken in twice as fast.
+_KIND_OF_CLASS: Mapping[type, Kind] = {
+    str: "text",
+    bool: "flag",
+    int: "number",
+    float: "number",
+    list: "list",
+    tuple: "list",
+}
 
 
 def kind_of(value: Value) -> Kind:
@@ -258,12 +291,13 @@ def with_times(frame: pl.DataFrame) -> pl.DataFrame:
     both = frame.select((has_at & has_local).all()).item()
     if both:
         return frame
+    placed = frame.with_row_index("_place")  # not "_row", which `with_local` and `with_instant` use
     parts = [
-        frame.with_row_index("_row").filter(has_at & has_local),
-        with_local(frame.with_row_index("_row").filter(has_at & ~has_local)),
-        with_instant(frame.with_row_index("_row").filter(~has_at & has_local)),
+        placed.filter(has_at & has_local),
+        with_local(placed.filter(has_at & ~has_local)),
+        with_instant(placed.filter(~has_at & has_local)),
     ]
-    return pl.concat([p for p in parts if p.height]).sort("_row").drop("_row")
+    return pl.concat([p for p in parts if p.height]).sort("_place").drop("_place")
 
 
 def complete(frame: pl.DataFrame, options: ReadOptions) -> pl.DataFrame:

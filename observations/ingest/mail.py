@@ -74,4 +74,4 @@ def begins_message(head: bytes) -> bool:
 
 
 _FIELD = re.compile(rb"[!-9;-~]+[ \t]*:")
-_TELLING = frozenset({"from", "date", "message-id", "received", "return-path", "delivered-to", "subject"})
+_TELLING = frozenset({"from", "date", "message-id", "return-path", "delivered-to", "subject"})

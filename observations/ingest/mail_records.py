@@ -24,10 +24,10 @@ from datetime import datetime
 from typing import Literal
 
 from observations.ingest.base import BATCH_ROWS, Batch, Note, ReadOptions, Records, Value
-from observations.ingest.mail_addresses import Address, parse_addresses, person_behind_list
+from observations.ingest.mail_addresses import Address, addresses_in, parse_addresses, person_behind_list
 from observations.ingest.mail_automatic import is_automatic
 from observations.ingest.mail_boundaries import RawMessage
-from observations.ingest.mail_dates import MailDate, parse_date, parse_envelope_date, parse_received
+from observations.ingest.mail_dates import MailDate, parse_date, parse_envelope_date, parse_received_date
 from observations.ingest.mail_headers import (
     IDENTIFYING,
     Fields,
@@ -35,8 +35,9 @@ from observations.ingest.mail_headers import (
     decode_text,
     message_ids,
     parse_header,
+    parse_received,
 )
-from observations.ingest.mail_labels import NO_BEHAVIOUR, Role, is_state, parse_labels, role_of
+from observations.ingest.mail_labels import NO_BEHAVIOUR, Role, parse_labels, strongest
 
 REJECTS_HELD = 10_000
 """Rejects that are gathered before they are handed on, with or without observations."""
@@ -77,8 +78,7 @@ class MailRecords:
         """Take in one message: it becomes an observation or a note."""
         fields = parse_header(raw.header)
         id = next(iter(message_ids(fields.get("message-id", ""))), None)
-        labels = parse_labels(fields["x-gmail-labels"]) if "x-gmail-labels" in fields else None
-        role = _role(fields, labels, self.place)
+        role = self._role(fields)
         if problem := _problem(raw, fields):
             self._reject(raw, id, *problem)
         elif role in NO_BEHAVIOUR:
@@ -86,16 +86,15 @@ class MailRecords:
         elif id is not None and hash(id) in self._seen:
             self._count("left_out", "duplicate", "a mail with this Message-ID came before; left out", raw, id)
         else:
-            self._observe(raw, fields, id, labels, role)
+            self._observe(raw, fields, id, role)
 
-    def _observe(
-        self,
-        raw: RawMessage,
-        fields: Fields,
-        id: str | None,
-        labels: tuple[str, ...] | None,
-        role: Role | None,
-    ) -> None:
+    def _role(self, fields: Fields) -> Role | None:
+        """What the mail's labels, else its folder, or the marks of its mail program make of it."""
+        own = parse_labels(fields["x-gmail-labels"]).role if "x-gmail-labels" in fields else self.place
+        marks = _marks(fields)
+        return strongest([own, *marks]) if marks else own
+
+    def _observe(self, raw: RawMessage, fields: Fields, id: str | None, role: Role | None) -> None:
         date = self._date(raw, fields, id)
         if date is None:
             written = decode_text(fields.get("date", ""), 80)
@@ -106,21 +105,16 @@ class MailRecords:
         action = self._action(sender, role, raw, id)
         if id is not None:
             self._seen.add(hash(id))
-        to, cc = _addresses(fields, "to"), _addresses(fields, "cc")
-        features = _features(fields, sender, id) | {
-            "to": to,
-            "cc": cc,
-            "participants": self._participants(sender, [*to, *cc], fields, action),
-            "labels": None if labels is None else [label for label in labels if not is_state(label)],
-        }
         at, local, tz = self._times(date, action)
+        features = _features(fields, sender, id)
+        features["participants"] = self._participants(fields, sender, action)
         self._records.add("email", action, at=at, local=local, tz=tz, id=id, features=features)
 
     def _date(self, raw: RawMessage, fields: Fields, id: str | None) -> MailDate | None:
         """When the mail was sent, from the first header that tells; says so if that is not Date."""
         date = parse_date(fields["date"]) if "date" in fields else None
         if date is None or self._is_future(date):
-            received = parse_received(fields.get("received", "").split("\n"))
+            received = parse_received_date(parse_received(raw.header))
             if received is not None and not self._is_future(received):
                 why = "no date that can be" if date is None else "a date in the future"
                 self._count("warning", "date_from_received", f"{why}; taken from Received", raw, id)
@@ -130,7 +124,7 @@ class MailRecords:
             if date is not None:
                 said = "no date that can be; taken from the From_ line, which is UTC by tradition"
                 self._count("warning", "date_from_envelope", said, raw, id)
-        if date is not None and date.offset is None:
+        if date is not None and date.at is None:
             said = f"a date without a zone that is known; read in {self.options.tz}"
             self._count("warning", "tz_unknown", said, raw, id)
         return date
@@ -154,23 +148,27 @@ class MailRecords:
         self, date: MailDate, action: Literal["sent", "received"]
     ) -> tuple[datetime | None, datetime | None, str | None]:
         """The instant, the wall clock and the zone, as `Records.add` takes them (see the module)."""
-        if date.offset is None:
+        if date.at is None:
             return None, date.wall, self.options.tz
-        is_own_clock = date.has_place and action == "sent"
-        if is_own_clock and (date.offset or self.options.user_field is not None):
+        if (
+            date.is_local
+            and action == "sent"
+            and (date.wall != date.at.replace(tzinfo=None) or self._has_many_users)
+        ):
             return date.at, date.wall, None
         return date.at, None, self.options.tz
 
     def _participants(
-        self, sender: Address, recipients: list[str], fields: Fields, action: Literal["sent", "received"]
+        self, fields: Fields, sender: Address, action: Literal["sent", "received"]
     ) -> list[str]:
         """Everyone in from, to and cc but the user."""
-        user = {*self.options.me, ""}
-        if action == "sent":
-            user.add(sender.address)
-        else:
-            user.update(_addresses(fields, "delivered-to"))
-        return [one for one in dict.fromkeys([sender.address, *recipients]) if one not in user]
+        everyone = dict.fromkeys([sender.address, *addresses_in(fields, "to"), *addresses_in(fields, "cc")])
+        own = (sender.address,) if action == "sent" else addresses_in(fields, "delivered-to")
+        return [one for one in everyone if one and one not in own and one not in self.options.me]
+
+    @property
+    def _has_many_users(self) -> bool:
+        return self.options.user_field is not None
 
     def _reject(self, raw: RawMessage, id: str | None, reason: str, message: str) -> None:
         self._rejects.append(Note("reject", self.source, reason, message, raw.line, id))
@@ -206,29 +204,16 @@ def _problem(raw: RawMessage, fields: Fields) -> tuple[str, str] | None:
     return None
 
 
-def _role(fields: Fields, labels: tuple[str, ...] | None, place: Role | None) -> Role | None:
-    """What the mail's labels, or the marks of its mail program, or its place make of it."""
-    roles = {*_marks(fields), *([place] if labels is None else map(role_of, labels))}
-    for role in (*NO_BEHAVIOUR, "sent", "inbox"):
-        if role in roles:
-            return role
-    return "inbox" if labels is not None else None  # Gmail's archived mail: everything that is not sent
-
-
-def _marks(fields: Fields) -> set[Role]:
+def _marks(fields: Fields) -> list[Role]:
     """What mail programs mark in the mail itself: mbox flags, Thunderbird's flags, Outlook's drafts."""
     if not ("x-mozilla-status" in fields or "x-status" in fields or "x-unsent" in fields):
-        return set()
+        return []
     flags = fields.get("x-status", "")
     mozilla = fields.get("x-mozilla-status", "").strip()
-    deleted = "D" in flags or (_is_hex(mozilla) and int(mozilla, 16) & _DELETED_IN_MOZILLA)
+    deleted = "D" in flags or (_is_hex(mozilla) and bool(int(mozilla, 16) & _DELETED_IN_MOZILLA))
     draft = "T" in flags or fields.get("x-unsent", "").strip() == "1"
-    marks: set[Role] = set()
-    if deleted:
-        marks.add("trash")
-    if draft:
-        marks.add("draft")
-    return marks
+    marks: list[tuple[Role, bool]] = [("trash", deleted), ("draft", draft)]
+    return [role for role, is_set in marks if is_set]
 
 
 def _is_hex(text: str) -> bool:
@@ -244,10 +229,6 @@ def _sender(raw: RawMessage, fields: Fields) -> Address:
     return next((one for one in parse_addresses(writer) if "@xxx" not in writer), Address("", ""))
 
 
-def _addresses(fields: Fields, header: str) -> list[str]:
-    return [one.address for one in parse_addresses(fields[header])] if header in fields else []
-
-
 def _features(fields: Fields, sender: Address, id: str | None) -> dict[str, Value | None]:
     subject = decode_text(fields.get("subject", ""))
     ancestors = message_ids(fields.get("references", "")) or message_ids(fields.get("in-reply-to", ""))
@@ -255,7 +236,10 @@ def _features(fields: Fields, sender: Address, id: str | None) -> dict[str, Valu
         "subject": subject or None,
         "from": sender.address or None,
         "from_name": sender.name or None,
-        "bcc": _addresses(fields, "bcc") if "bcc" in fields else None,
+        "to": addresses_in(fields, "to"),
+        "cc": addresses_in(fields, "cc"),
+        "bcc": addresses_in(fields, "bcc") if "bcc" in fields else None,
+        "labels": parse_labels(fields["x-gmail-labels"]).names if "x-gmail-labels" in fields else None,
         "list_id": _list_id(fields["list-id"]) if "list-id" in fields else None,
         "thread": ancestors[0] if ancestors else id,
         "reply": bool(ancestors),
