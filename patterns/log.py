@@ -62,8 +62,8 @@ class Log:
             SettingError: `as_of` has no zone, so it is no moment.
         """
         newest = pl.col("at").max().over("user_id")
-        now = newest if as_of is None else pl.lit(_in_utc(as_of))
-        featured = featured.with_columns(now.alias("as_of"))
+        judged_at = newest if as_of is None else pl.lit(_in_utc(as_of))
+        featured = featured.with_columns(judged_at.alias("as_of"))
         evidence = (pl.col("at") <= pl.col("as_of")) & (pl.col("actor") == "user")
         if "automatic:flag" in featured.columns:
             evidence &= ~pl.col("automatic:flag").fill_null(False)
