@@ -70,11 +70,12 @@ def label_days(family: Family, day: Ints) -> Ints:
     if family.name == "weekday":
         return weekday
     if family.interval > 1:
-        return np.asarray(weekday * family.interval + (day - _EPOCH_MONDAY) // 7 % family.interval)
+        week: Ints = (day - _EPOCH_MONDAY) // 7 % family.interval
+        return weekday * family.interval + week
     date = pl.Series(day.astype(np.int32)).cast(pl.Date)
     number = date.dt.day().to_numpy().astype(np.int64)
     if family.name == "month day":
-        return number - 1
+        return np.asarray(number - 1)
     left = date.dt.month_end().dt.day().to_numpy().astype(np.int64) - number
     if family.name == "last day of month":
         return (left == 0).astype(np.int64)

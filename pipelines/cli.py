@@ -7,10 +7,11 @@ from typing import Any
 import click
 
 from observations.errors import HabitusError, did_you_mean
+from pipelines.commands_detect import detect
 from pipelines.commands_ingest import ingest
 from pipelines.settings import find_settings
 
-COMMANDS: tuple[click.Command, ...] = (ingest,)
+COMMANDS: tuple[click.Command, ...] = (detect, ingest)
 """All commands, in the order in which the help lists them."""
 
 
@@ -36,17 +37,13 @@ class Commands(click.Group):
             return super().invoke(ctx)
         except HabitusError as error:
             raise click.ClickException(str(error)) from error
-        except (
-            MemoryError,
-            RecursionError,
-            AssertionError,
-            ArithmeticError,
-            LookupError,
-            TypeError,
-            ValueError,
-        ) as error:
-            if isinstance(error, UnicodeError):
-                raise
+        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+            raise  # click says these in its own way
+        except OSError as error:
+            raise click.ClickException(
+                f"{error.filename or 'input or output'}: {error.strerror or error}"
+            ) from error
+        except Exception as error:
             message = (
                 f"this is a fault of habitus, not yours ({type(error).__name__}: {error}); please report it"
             )
@@ -63,7 +60,7 @@ def main(ctx: click.Context) -> None:
 
     \b
     Example:
-      habitus ingest calendar.ics mail.mbox -o observations.parquet
+      habitus detect calendar.ics mail.mbox --me maya@example.com
     """  # noqa: D301  click wants the control character
     ctx.default_map = find_settings().as_defaults(COMMANDS)
 

@@ -11,7 +11,7 @@ from typing import Any
 import click
 import tzlocal
 
-from observations.civil import to_instant, zone
+from observations.civil import zone
 from observations.errors import SettingError
 from observations.ingest.base import ReadOptions
 from observations.ingest.timestamps import parse_timestamp
@@ -39,10 +39,10 @@ def reading_options(command: Command) -> Command:
         name = tz if tz is not None else _machine_zone()
         zone(name)
         options = ReadOptions(
-            until=_instant(until, "--until", name) if until else datetime.now(UTC),
+            until=instant_option(until, "--until", name) if until else datetime.now(UTC),
             user=user,
             tz=name,
-            since=_instant(since, "--since", name) if since else None,
+            since=instant_option(since, "--since", name) if since else None,
             me=tuple(address.strip().lower() for address in me),
             user_field=user_field,
             mapping=parse_mapping(map_),
@@ -114,7 +114,12 @@ def parse_mapping(texts: Sequence[str]) -> dict[str, str]:
     return mapping
 
 
-def _instant(text: str, option: str, tz: str) -> datetime:
+def instant_option(text: str, option: str, tz: str) -> datetime:
+    """The moment that an option names: a time, or the beginning of a day; in `tz` where it has no offset.
+
+    Raises:
+        SettingError: it is neither.
+    """
     moment = parse_timestamp(text)
     if moment.problem is not None:
         raise SettingError(

@@ -24,6 +24,12 @@ PATIENCE_SECONDS = 1.0
 
 def report_reading(report: ReadingReport) -> None:
     """Say on standard error what could not be read or was assumed, line by line, and the sums."""
+    report_notes(report)
+    click.echo(summary(report), err=True)
+
+
+def report_notes(report: ReadingReport) -> None:
+    """Say on standard error what could not be read or was assumed, line by line."""
     for source in report.sources.values():
         shown = [note for note in source.notes if note.level != "left_out"][:LINES_A_SOURCE]
         for note in shown:
@@ -36,13 +42,12 @@ def report_reading(report: ReadingReport) -> None:
         for reason, message, count in _left_out(source):
             if reason != "repeated":
                 click.echo(f"{source.label}: {count:,} left out: {message}", err=True)
-    click.echo(summary(report), err=True)
 
 
 def summary(report: ReadingReport) -> str:
     """One line: how much was read, and how much not."""
     read = sum(1 for source in report.sources.values() if source.recognised)
-    parts = [f"{_plural(report.observations, 'observation')} from {_plural(read, 'source')}"]
+    parts = [f"{plural(report.observations, 'observation')} from {plural(read, 'source')}"]
     for level, words in (("reject", "could not be read"), ("left_out", "left out")):
         if count := report.count(level):
             parts.append(f"{count:,} {words}")
@@ -71,7 +76,12 @@ def _left_out(source: SourceReport) -> Iterator[tuple[str, str, int]]:
             yield reason, said.get(reason, reason), count
 
 
-def _plural(count: int, noun: str) -> str:
+def plural(count: int, noun: str) -> str:
+    """A count with its noun.
+
+    >>> plural(1, "source"), plural(1200, "source")
+    ('1 source', '1,200 sources')
+    """
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
 
 

@@ -278,9 +278,8 @@ def _count(subjects: Subjects, bases: _Bases, feature: _Feature, number: int) ->
     alike = np.bincount(base, weights=base_support, minlength=bases.count) / np.maximum(base_size * seen, 1)
     outside, outside_support = base_size[own] - size[subject], base_support[at] - support
     null = (outside_support + np.minimum(alike[own], 1.0)) / (outside + 1.0)
-    told = support * np.log(support * base_size[own] / (size[subject] * base_support[at]).astype(np.float64))
+    told: Floats = support * np.log(support * base_size[own] / (size[subject] * base_support[at]))
     null = np.clip(null, 1e-9, 1 - 1e-9)
-    told = told.astype(np.float64)
     return _Cells(
         np.full(len(subject), number), subject, value, support, size[subject], outside_support, null, told
     )

@@ -5,19 +5,18 @@ a slot, one stretch of hours on a set of days, is avoided where far fewer came. 
 greatest likelihood ratio "a twentieth of what is expected" against "what is expected" is taken, then the next
 (`E·(1 - q) + c·ln q` summed over its cells, q = 1/20: a maximum-sum interval for each set of days).
 
-**Expected** on some days of the week: what comes in the same hours of the other days, times how much the person
-does on those days in all (everything else counts, `patterns.rhythm`). Expected every day: the kind's share of the
-person's other activity in those hours. Events that a confirmed habit accounts for are no background: a stand-up at
-09:30 is not "avoided" in the afternoon. Neither are days before the first or after the last event of the type: a
-source that ends is not avoidance.
+**Expected** on some days of the week: what comes in those hours on all days, shared out over the days as all the
+person's other activity is (`patterns.rhythm`). Expected every day: the kind's share of the person's other activity in
+those hours. Events that a confirmed habit accounts for are no background: a stand-up at 09:30 is not "avoided" in the
+afternoon. Neither are days before the first or after the last event of the type: a source that ends is not avoidance.
 
-**Null.** A slot of an active day stays empty by chance with probability ``exp(-φλ)``: λ the events expected in it,
-φ ≤ 1 how much rarer the kind fills a slot on other days than events that fall one by one would (they come in
-bursts).
+**Null.** A slot of an active day stays empty by chance with probability ``exp(-λ)``. On some days of the week,
+``λ·days = -T·ln(1 - s)``: that all T events of those hours fall on the other days, the slot's share of the week
+being s, has probability ``(1 - s)^T`` (the exact conditional test, given T). Every day, λ is the expected number.
 
-**Hypotheses.** The subjects that are frequent enough to be missed, times the stretches of hours in which the kind
-occurs, times the day sets, each weighted by how simple it is to say (weighted Bonferroni, Genovese et al. 2006: the
-weights ``exp(-price)`` of `patterns.recurrence` sum to less than one).
+**Hypotheses.** The subjects that are frequent enough to be missed, times day sets, times stretches of hours, each
+weighted by how plain it is to say (weighted Bonferroni, Genovese, Roeder & Wasserman 2006): half of the error budget
+goes to single days, and a third each to whole days, to "before" or "after" an hour, and to any other stretch.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ import numpy as np
 from observations.civil import WEEKDAYS
 from patterns.candidates import Candidates, PatternType, Rule, Trials
 from patterns.log import MICROSECONDS_PER_DAY, Flags, Floats, Ints, Log, ranges, weekday_of
-from patterns.recurrence import RULES
+from patterns.recurrence import RULES, WEEKDAY_LABELS, WEEKEND_LABELS
 from patterns.rhythm import Rhythm
 from patterns.settings import Settings
 from patterns.subjects import Subjects
@@ -47,7 +46,20 @@ _HOUR = 3_600_000_000
 
 _DAY_SETS = tuple(rule for rule in RULES if rule.family.name == "weekday")
 _IN_SET = np.array([[d in rule.labels for d in range(7)] for rule in _DAY_SETS], dtype=np.float64)
-_PRICE = np.array([rule.price + np.log(7.0) for rule in _DAY_SETS])  # one of the seven sizes a set can have
+
+
+def _day_set_weight(labels: tuple[int, ...]) -> float:
+    """Share of the error budget for a day set; they sum to one."""
+    if len(labels) == 1:
+        return 1 / 2 / 7
+    if labels in (WEEKEND_LABELS, tuple(range(7))):
+        return 1 / 8
+    if labels == WEEKDAY_LABELS:
+        return 1 / 16
+    return 3 / 16 / (2**7 - 1 - 10)
+
+
+_DAY_PRICE = np.array([-np.log(_day_set_weight(rule.labels)) for rule in _DAY_SETS])
 
 
 @dataclass(frozen=True)
@@ -121,8 +133,8 @@ class _Slots:
     Attributes:
         days: index into the day sets.
         low, high: hours, `high` excluded.
-        expected: events expected in the slot on one day.
-        hypotheses: how many slots of the subject, weighted, this one stands for.
+        null_rate: chance that the slot stays empty on one day.
+        hypotheses: the inverse of the share of a subject's error budget that a slot like this has.
     """
 
     subject: Ints
@@ -164,7 +176,7 @@ def _find(weeks: _Weeks, subject: Ints) -> _Slots:
         for slots in (some, whole):
             slots = _with_null(weeks, slots)
             found.append(slots[(slots.gain > 0) & (slots.null_rate < 1)])
-        better = np.where(whole.gain > some.gain, True, False)
+        better = whole.gain > some.gain
         days = np.where(better, whole.days, some.days)
         low, high = np.where(better, whole.low, some.low), np.where(better, whole.high, some.high)
         hours = (np.arange(HOURS) >= low[:, None]) & (np.arange(HOURS) < high[:, None])
@@ -181,7 +193,7 @@ def _best(subject: Ints, weight: Floats, open_: Floats, *, all_days: bool) -> _S
     lowest = np.minimum.accumulate(running, axis=2)
     rise = running - lowest
     high = rise.argmax(axis=2)
-    gain = np.take_along_axis(rise, high[:, :, None], axis=2)[:, :, 0] - _PRICE[sets]
+    gain = np.take_along_axis(rise, high[:, :, None], axis=2)[:, :, 0] - _DAY_PRICE[sets]
     best = gain.argmax(axis=1)
     row = np.arange(len(subject))
     end = high[row, best]
@@ -204,14 +216,13 @@ def _with_null(weeks: _Weeks, slots: _Slots) -> _Slots:
     count, days = weeks.count[slots.subject], weeks.days[slots.subject]
     in_hours = (count * hours[:, None, :]).sum(axis=2)
     share = weeks.share[slots.subject]
-    by_day = in_hours.sum(axis=1) * (share * inside).sum(axis=1)
+    slot_share = np.minimum((share * inside).sum(axis=1), 1 - 1e-9)
+    by_day = -in_hours.sum(axis=1) * np.log1p(-slot_share)
     others = weeks.others[slots.subject]
     ratio = count.sum(axis=(1, 2)) / np.maximum(others.sum(axis=(1, 2)), 1.0)
     every_day = (others * hours[:, None, :]).sum(axis=(1, 2)) * ratio
     expected = np.where(inside.all(axis=1), every_day, by_day)
     per_day = expected / np.maximum((days * inside).sum(axis=1), 1)
-    used = (count.sum(axis=1) > 0).sum(axis=1)
-    stretches = used * (used + 1) / 2
     good = (expected >= _LEAST_EXPECTED) & ((in_hours * inside).sum(axis=1) <= 4 * _LEAK * expected)
     null = np.where(good, np.clip(np.exp(-per_day), 1e-9, 1.0), 1.0)
     return _Slots(
@@ -221,8 +232,22 @@ def _with_null(weeks: _Weeks, slots: _Slots) -> _Slots:
         slots.high,
         np.where(good, slots.gain, 0.0),
         null,
-        np.maximum(stretches, 1.0) * np.exp(_PRICE[slots.days]),
+        np.exp(_DAY_PRICE[slots.days]) / _stretch_weight(count, slots.low, slots.high),
     )
+
+
+def _stretch_weight(count: Floats, low: Ints, high: Ints) -> Floats:
+    """(slots,) share of the error budget for a stretch of hours, among the hours in which the subject occurs."""
+    used = count.sum(axis=1) > 0
+    first, last = used.argmax(axis=1), HOURS - 1 - used[:, ::-1].argmax(axis=1)
+    hours = np.maximum(last - first + 1, 1)
+    from_start, to_end = low <= first, high > last
+    weight: Floats = np.where(
+        from_start & to_end,
+        1 / 3,
+        np.where(from_start | to_end, 1 / 3 / (2 * hours), 2 / 3 / (hours * (hours + 1))),
+    )
+    return weight
 
 
 def _says_something(subjects: Subjects, slots: _Slots) -> Flags:

@@ -160,7 +160,8 @@ def _ahead(log: Log, reach: int) -> Ints:
     at = (log.at - log.at.min()) // 1000
     axis = log.user * (int(at.max()) + reach // 1000 + 1) + at
     last = np.searchsorted(axis, axis + reach // 1000, side="right")
-    return np.clip(last - np.arange(len(log)) - 1, 0, _LOOK_AHEAD)
+    ahead: Ints = np.clip(last - np.arange(len(log)) - 1, 0, _LOOK_AHEAD)
+    return ahead
 
 
 def _pairs(log: Log, subjects: Subjects, follows: _Follows, least: int, least_rate: float) -> _Pairs:
@@ -211,15 +212,19 @@ def _null_rates(log: Log, subjects: Subjects, pairs: _Pairs) -> Floats:
     user, kind = log.user[event], rhythm.kind[subjects.event[subjects.start[second]]]
     per_day = subjects.size[second] / np.maximum(log.active.count[user], 1)
     other = _OtherDays.of(log, subjects, pairs)
-    count = np.bincount(pair, minlength=len(pairs))
+    count = np.maximum(np.bincount(pair, minlength=len(pairs)), 1)
+
+    def mean(value: Floats | Ints) -> Floats:
+        """(pairs,) the mean over each pair's first steps."""
+        return np.bincount(pair, weights=value, minlength=len(pairs)) / count
+
+    days = mean(other.days[pair, _sort_of_day(log, event)])
     null = np.empty((len(pairs), len(MINUTES)))
     for column, minutes in enumerate(MINUTES):
         width = np.full(len(event), float(minutes))
         rate = -np.expm1(-per_day * rhythm.share(user, kind, second, log.minute[event], width, own))
-        chance = np.bincount(pair, weights=rate, minlength=len(pairs)) / np.maximum(count, 1)
-        seen = np.bincount(pair, weights=other.share(log, pair, event, minutes), minlength=len(pairs))
-        days = np.bincount(pair, weights=other.days[pair, _sort_of_day(log, event)], minlength=len(pairs))
-        seen, days = seen / np.maximum(count, 1), days / np.maximum(count, 1)
+        chance = mean(rate)
+        seen = mean(other.share(log, pair, event, minutes))
         # Few other days are little to go by: its own rate counts as one more of them.
         elsewhere = (seen * days + chance) / (days + 1.0)
         null[:, column] = np.clip(np.maximum(chance, elsewhere), 1e-9, 1 - 1e-9)

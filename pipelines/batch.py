@@ -1,0 +1,167 @@
+"""Batch: exports in, patterns out, in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import polars as pl
+
+from observations.errors import SettingError
+from observations.ingest.base import ReadOptions
+from observations.ingest.reading import ReadingReport, read_observations
+from observations.ingest.sources import find_sources
+from patterns.evaluate import PATTERNS, evaluate
+from patterns.model import Pattern, read_patterns, write_patterns
+from patterns.settings import Settings
+
+PEOPLE_AT_ONCE = 250_000
+"""Observations that are evaluated in one go, as far as people can be parted: bounds memory, changes no answer."""
+
+Sources = str | Path | Iterable[str | Path]
+
+
+@dataclass(frozen=True, eq=False)
+class Detection:
+    """What was detected.
+
+    Attributes:
+        frame: all patterns, one a row (`patterns.evaluate.PATTERNS`).
+        observations: how many observations they rest on.
+        people: how many people those are of.
+        report: what became of each source, where sources were read.
+    """
+
+    frame: pl.DataFrame
+    observations: int
+    people: int
+    report: ReadingReport = field(default_factory=ReadingReport)
+
+    @property
+    def patterns(self) -> tuple[Pattern, ...]:
+        """All patterns."""
+        return tuple(read_patterns(self.frame))
+
+    @property
+    def confirmed(self) -> tuple[Pattern, ...]:
+        """What the people habitually do."""
+        return self._of("confirmed")
+
+    @property
+    def tracking(self) -> tuple[Pattern, ...]:
+        """What may become a habit, each with what it still lacks."""
+        return self._of("tracking")
+
+    @property
+    def expired(self) -> tuple[Pattern, ...]:
+        """What was one and is no more."""
+        return self._of("expired")
+
+    def _of(self, status: str) -> tuple[Pattern, ...]:
+        return tuple(read_patterns(self.frame.filter(pl.col("status") == status)))
+
+    def to_polars(self) -> pl.DataFrame:
+        """The frame of all patterns."""
+        return self.frame
+
+    def to_ndjson(self) -> str:
+        """All patterns as JSON, one a line."""
+        return "".join(f"{line.decode()}\n" for line in write_patterns(self.frame))
+
+    def to_json(self) -> str:
+        """All patterns as one JSON array."""
+        return "[" + ",\n ".join(line.decode() for line in write_patterns(self.frame)) + "]"
+
+
+def detect(
+    sources: Sources | pl.DataFrame,
+    *,
+    as_of: datetime | None = None,
+    settings: Settings | None = None,
+    tz: str = "UTC",
+    me: Iterable[str] = (),
+    user: str = "me",
+    user_field: str | None = None,
+    mapping: Mapping[str, str] | None = None,
+) -> Detection:
+    """What the people in these exports habitually do.
+
+    Args:
+        sources: a file, folder or archive, or several; or an observation frame (`observations.schema`).
+        as_of: the evaluation time, aware; each person's newest observation if null.
+        settings: the numbers that patterns are judged by.
+        tz: zone of times that come without one.
+        me: the person's addresses: they tell sent mail from received.
+        user: the user of records that name none.
+        user_field: the feature that names the user, such as ``from`` for a list archive.
+        mapping: foreign column names, contract field → column.
+
+    Raises:
+        SourceError: a source cannot be read.
+        SettingError: the zone is unknown, or `as_of` is before the first observation.
+    """
+    if isinstance(sources, pl.DataFrame):
+        return detect_in_frame(sources, as_of=as_of, settings=settings)
+    names = [sources] if isinstance(sources, (str, Path)) else list(sources)
+    options = ReadOptions(
+        until=as_of or datetime.now(UTC),
+        user=user,
+        tz=tz,
+        me=tuple(address.lower() for address in me),
+        user_field=user_field,
+        mapping=dict(mapping or {}),
+    )
+    found = find_sources(names)
+    frame, report = read_observations(found.sources, options, found.notes)
+    return detect_in_frame(frame, as_of=as_of, settings=settings, report=report)
+
+
+def detect_in_frame(
+    observations: pl.DataFrame,
+    *,
+    as_of: datetime | None = None,
+    settings: Settings | None = None,
+    report: ReadingReport | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Detection:
+    """What the people in an observation frame habitually do.
+
+    Args:
+        observations: an observation frame, in any order.
+        as_of, settings, report: as for `detect`.
+        progress: told the share of observations that are done with, now and then.
+
+    Raises:
+        SettingError: there are observations, and `as_of` is before the first of them.
+    """
+    if as_of is not None and observations.height:
+        first = observations.get_column("at").min()
+        assert isinstance(first, datetime)
+        if as_of < first:
+            raise SettingError(
+                f"--as-of {as_of:%Y-%m-%d %H:%M} is before the first observation ({first:%Y-%m-%d %H:%M} UTC); "
+                "name a later time"
+            )
+    frames, done = [], 0
+    for part in partitions(observations, PEOPLE_AT_ONCE):
+        frames.append(evaluate(part, as_of, settings))
+        done += part.height
+        if progress is not None:
+            progress(done / observations.height)
+    patterns = pl.concat(frames) if frames else pl.DataFrame(schema=dict(PATTERNS))
+    people = observations.get_column("user_id").n_unique() if observations.height else 0
+    return Detection(patterns, observations.height, people, report or ReadingReport())
+
+
+def partitions(observations: pl.DataFrame, size: int) -> Iterator[pl.DataFrame]:
+    """The frame in parts of about `size` rows, each person wholly in one, people in alphabetical order."""
+    if observations.height <= size:
+        if observations.height:
+            yield observations
+        return
+    sizes = observations.group_by("user_id").len().sort("user_id")
+    part = (sizes.get_column("len").cum_sum() - 1) // size
+    for _, people in sizes.with_columns(part=part).group_by("part", maintain_order=True):
+        yield observations.join(people.select("user_id"), on="user_id", how="semi", maintain_order="left")

@@ -1,0 +1,79 @@
+"""Patterns for people: a table for the terminal, Markdown for documents. Sentences first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from patterns.model import Pattern
+
+_COLOURS = {"confirmed": "green", "tracking": "yellow", "expired": "dim"}
+
+
+def print_table(patterns: Sequence[Pattern], console: Console) -> None:
+    """A table for each person, the sentence first; what a tracked pattern lacks stands below it."""
+    people = list(dict.fromkeys(p.user_id for p in patterns))
+    states = {p.status for p in patterns}
+    for person in people:
+        if len(people) > 1:
+            console.print(Text(person, style="bold"))
+        table = Table(box=None, pad_edge=False, header_style="bold", expand=False)
+        table.add_column("pattern", overflow="fold", ratio=1)
+        table.add_column("type")
+        if len(states) > 1:
+            table.add_column("status")
+        for name in ("conf.", "kept"):
+            table.add_column(name, justify="right", no_wrap=True)
+        table.add_column("last seen", no_wrap=True)
+        for pattern in patterns:
+            if pattern.user_id == person:
+                table.add_row(*_cells(pattern, with_status=len(states) > 1))
+        console.print(table)
+        if person != people[-1]:
+            console.print()
+
+
+def _cells(pattern: Pattern, *, with_status: bool) -> Iterator[Text]:
+    sentence = Text(pattern.statement)
+    if pattern.source == "declared":
+        sentence.append(" (in the calendar)", style="dim")
+    if pattern.lacks:
+        sentence.append("\n  lacks: " + "; ".join(pattern.lacks), style="dim")
+    yield sentence
+    yield Text(pattern.type)
+    if with_status:
+        yield Text(pattern.status, style=_COLOURS[pattern.status])
+    yield Text(f"{pattern.confidence:.2f}")
+    yield Text(f"{pattern.support}/{pattern.opportunities}")
+    yield Text(f"{pattern.last_seen:%Y-%m-%d}")
+
+
+def to_markdown(patterns: Iterable[Pattern]) -> str:
+    """The patterns as Markdown: a list for each person and type, each with its evidence in numbers."""
+    lines: list[str] = []
+    person = kind = ""
+    ordered = sorted(patterns, key=lambda p: (p.user_id, p.type))
+    several = len({p.user_id for p in ordered}) > 1
+    for pattern in ordered:
+        if several and pattern.user_id != person:
+            lines += ["", f"# {_escaped(pattern.user_id)}"]
+            kind = ""
+        if pattern.type != kind:
+            lines += ["", f"## {pattern.type.capitalize()}", ""]
+        person, kind = pattern.user_id, pattern.type
+        lines.append(
+            f"- **{_escaped(pattern.statement)}**: confidence {pattern.confidence:.2f}, "
+            f"kept {pattern.support} of {pattern.opportunities} times, last on {pattern.last_seen:%Y-%m-%d}"
+            + (f", {pattern.status}" if pattern.status != "confirmed" else "")
+            + (f"; lacks {'; '.join(pattern.lacks)}" if pattern.lacks else "")
+        )
+    return "\n".join(lines).strip() + "\n" if lines else ""
+
+
+def _escaped(text: str) -> str:
+    for sign in "\\`*_[]<>#|":
+        text = text.replace(sign, f"\\{sign}")
+    return text
