@@ -1,0 +1,157 @@
+"""The background that nulls are made of is the formula of the module, counted one event at a time."""
+
+from __future__ import annotations
+
+import math
+from datetime import timedelta
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from observations.features import with_features
+from observations.ingest.base import Records
+from patterns.log import Log
+from patterns.rhythm import BINS, PRIOR, OwnTimes, Rhythm
+from patterns.settings import Settings
+from tests.simulate import observations, wall
+
+MONDAY = wall("2026-03-02 00:00")
+
+Event = tuple[str, str, int, int]
+"""User, type, day, minute."""
+
+EVENTS = st.lists(
+    st.tuples(
+        st.sampled_from(("ada", "bo")),
+        st.sampled_from(("calendar", "email")),
+        st.integers(0, 9),
+        st.one_of(st.integers(0, 1439), st.sampled_from((0, 4, 5, 1435, 1439))),
+    ),
+    min_size=1,
+    max_size=20,
+)
+
+
+def log_of(events: list[Event]) -> Log:
+    records = Records()
+    for user, type, day, minute in events:
+        moment = MONDAY + timedelta(days=day, minutes=minute)
+        records.add(type, "done", local=moment, tz="UTC", user_id=user, features={})
+    frame = observations(records).with_row_index("n")
+    frame = frame.with_columns(id=frame.get_column("n").cast(str)).drop("n")
+    return Log.of(with_features(frame), None, Settings())
+
+
+def bins_of(low: float, width: float) -> list[int]:
+    """The five-minute bins of a window, widened to an hour about its middle; they may run past midnight."""
+    wide = max(width, 60.0)
+    first = math.floor((low - (wide - width) / 2) / 5)
+    return [(first + n) % BINS for n in range(min(math.ceil(wide / 5), BINS))]
+
+
+def share_by_hand(log: Log, own: list[int], user: int, type: str, low: float, width: float) -> float:
+    """The docstring's formula over all events but the subject's `own`."""
+    types = log.frame.get_column("type").to_list()
+    others = [n for n in range(len(log)) if log.user[n] == user and n not in own]
+    window = bins_of(low, width)
+
+    def inside(events: list[int]) -> int:
+        return sum(int(log.minute[n] // 5) in window for n in events)
+
+    wide = max(width, 60.0)
+    wider = (inside(others) + PRIOR * min(wide / 960, 1)) / (len(others) + PRIOR)
+    same = [n for n in others if types[n] == type]
+    share = (inside(same) + PRIOR * wider) / (len(same) + PRIOR)
+    return share * min(max(width, 5.0) / wide, 1)
+
+
+@hypothesis_settings(deadline=None, max_examples=60)
+@given(EVENTS, st.integers(0, 1439), st.sampled_from((1, 5, 10, 40, 60, 90, 360, 1440)), st.data())
+def test_shares_are_the_formula(events: list[Event], low: int, width: int, data: st.DataObject) -> None:
+    log = log_of(events)
+    rhythm = Rhythm.of(log)
+    first = data.draw(st.integers(0, len(log) - 1))
+    user, type = int(log.user[first]), log.frame.get_column("type")[first]
+    kin = np.flatnonzero(rhythm.kind == rhythm.kind[first]).tolist()
+    own = sorted(data.draw(st.sets(st.sampled_from(kin))))
+    times = OwnTimes.of(np.zeros(len(own), dtype=np.int64), log.minute[own], 1)
+    share = rhythm.share(
+        np.array([user]),
+        rhythm.kind[[first]],
+        np.array([0]),
+        np.array([float(low)]),
+        np.array([float(width)]),
+        times,
+    )
+    assert share[0] == pytest.approx(share_by_hand(log, own, user, type, low, width))
+    assert 0 < share[0] <= 1
+
+
+@hypothesis_settings(deadline=None, max_examples=60)
+@given(EVENTS)
+def test_kinds_are_one_person_and_type(events: list[Event]) -> None:
+    log = log_of(events)
+    rhythm = Rhythm.of(log)
+    types = log.frame.get_column("type").to_list()
+    for a in range(len(log)):
+        for b in range(len(log)):
+            same = (log.user[a], types[a]) == (log.user[b], types[b])
+            assert (rhythm.kind[a] == rhythm.kind[b]) == same
+
+
+def test_what_is_left_out_is_not_counted() -> None:
+    log = log_of([("ada", "calendar", day, 420) for day in range(5)] + [("ada", "calendar", 5, 900)])
+    whole, without = Rhythm.of(log), Rhythm.of(log, log.minute == 420)
+    assert (whole.of_user[0, BINS], without.of_user[0, BINS]) == (6, 1)
+    assert (whole.of_type[0, BINS], without.of_type[0, BINS]) == (6, 1)
+    assert without.week_of_user.sum() == without.week_of_type.sum() == 1
+    assert without.days.sum() == 6  # a day stays a day on which the person was active
+
+
+def test_what_lasts_all_day_has_no_hour() -> None:
+    records = Records()
+    records.add("calendar", "done", local=MONDAY, tz="UTC", features={"all_day": True})
+    rhythm = Rhythm.of(Log.of(with_features(observations(records)), None, Settings()))
+    assert rhythm.of_user.sum() == 0
+    assert rhythm.days.sum() == 1
+
+
+@hypothesis_settings(deadline=None, max_examples=80)
+@given(
+    st.lists(st.lists(st.floats(0, 1439.99), max_size=8), min_size=1, max_size=4),
+    st.integers(0, BINS - 1),
+    st.integers(0, BINS),
+)
+def test_own_times_are_counted_past_midnight(days: list[list[float]], first: int, length: int) -> None:
+    subject = np.array([s for s, own in enumerate(days) for _ in own], dtype=np.int64)
+    times = OwnTimes.of(subject, np.array([m for own in days for m in own], dtype=np.float64), len(days))
+    window = {(first + n) % BINS for n in range(length)}
+    for s, own in enumerate(days):
+        expected = sum(int(m // 5) in window for m in own)
+        assert times.count(np.array([s]), np.array([first]), np.array([first + length]))[0] == expected
+        assert times.total[s] == len(own)
+
+
+def test_a_busy_monday_is_no_habit_of_mondays() -> None:
+    """Where everything happens on Mondays, the factor says so; where nothing is known, every day is alike."""
+    monday_heavy = [("ada", "calendar", 7 * (n % 2), 600 + n) for n in range(40)]
+    log = log_of([*monday_heavy, *(("ada", "calendar", day, 700) for day in range(1, 7))])
+    rhythm = Rhythm.of(log)
+    factor = rhythm.weekday_factor(np.array([0]), np.array([0]), np.zeros((1, 7), dtype=np.int64))[0]
+    assert factor[0] > 1.5
+    assert factor[1:].max() < 1
+    nobody = Rhythm.of(log_of([("ada", "calendar", 0, 600)]))
+    own = np.array([[1, 0, 0, 0, 0, 0, 0]])
+    assert nobody.weekday_factor(np.array([0]), np.array([0]), own)[0].tolist() == [1.0] * 7
+
+
+def test_the_weekday_factor_averages_to_one_over_the_days() -> None:
+    rng = np.random.default_rng(1)
+    log = log_of([("ada", "calendar", int(d), int(m)) for d, m in rng.integers((0, 0), (60, 1440), (200, 2))])
+    rhythm = Rhythm.of(log)
+    factor = rhythm.weekday_factor(np.array([0]), np.array([0]), np.zeros((1, 7), dtype=np.int64))[0]
+    days = rhythm.days[0] / rhythm.days[0].sum()
+    assert (factor * days).sum() == pytest.approx(1.0)
