@@ -9,7 +9,7 @@ first of the same type, those being few, of all types, those being few, the waki
     share of a window = (others of the type in it + κ · wider share) / (others of the type + κ)
     wider share       = (others in it             + κ · w / 16 h   ) / (others             + κ)
 
-Taking the rest of the person's life as the measure keeps busy mornings and quiet weekends from looking like a
+and a tenth of it may fall on any waking hour. Taking the rest of the person's life as the measure keeps busy mornings and quiet weekends from looking like a
 habit; κ (`PRIOR`) keeps a handful of others from looking like a law.
 """
 
@@ -28,6 +28,9 @@ WAKING_MINUTES = 960.0
 """People are awake two thirds of the day; without other activity, that is all that is known of their hours."""
 PRIOR = 50.0
 """How many events the wider share is worth against the narrower one."""
+ANY_TIME = 0.1
+"""This share of what people do may fall on any waking hour, whatever was seen: an hour in which nothing else happens
+is no proof that nothing could."""
 SMOOTHING_MINUTES = 60
 """Shares of narrower windows are taken from a window of this width around them: others' events are sparse."""
 
@@ -92,8 +95,8 @@ class Rhythm:
         others = self.of_user[user, last] - self.of_user[user, first] - inside
         wider = (others + PRIOR * even) / (self.of_user[user, BINS] - total + PRIOR)
         others = self.of_type[kind, last] - self.of_type[kind, first] - inside
-        share: Floats = (others + PRIOR * wider) / (self.of_type[kind, BINS] - total + PRIOR) * narrowing
-        return share
+        share: Floats = (others + PRIOR * wider) / (self.of_type[kind, BINS] - total + PRIOR)
+        return ((1 - ANY_TIME) * share + ANY_TIME * even) * narrowing
 
     def weekday_factor(self, user: Ints, kind: Ints, own: Ints) -> Floats:
         """(n, 7) how much more a person does on an active day of each weekday than on any, the subject's own left out.

@@ -62,6 +62,7 @@ class Subjects:
         event: (memberships,) indices of events in the log, ascending within a subject.
         level: (subjects,) index into `levels`.
         levels: the columns whose values make the `where`, for each level.
+        word: (subjects,) what the last column's list contains, where that is a list; else null.
 
     """
 
@@ -71,6 +72,7 @@ class Subjects:
     event: Ints
     level: Ints
     levels: tuple[tuple[str, ...], ...]
+    word: pl.Series
 
     def __len__(self) -> int:
         return len(self.user)
@@ -85,13 +87,6 @@ class Subjects:
         """(memberships,) the subject of each entry of `event`."""
         return np.repeat(np.arange(len(self)), self.size)
 
-    @cached_property
-    def broad(self) -> Ints:
-        """(subjects,) whether the subject is a whole type, or all of one action of a type (no feature)."""
-        return np.array([len(columns) <= 2 and columns[-1] in ("type", "action") for columns in self.levels])[
-            self.level
-        ].astype(np.int64)
-
     def where(self, subjects: Ints) -> list[Where]:
         """What the events of each of these subjects have in common, as a rule says it."""
         answer: list[Where] = [{} for _ in subjects]
@@ -101,6 +96,8 @@ class Subjects:
             if not len(chosen):
                 continue
             rows = self.log.frame[self.event[self.start[subjects[chosen]]]].select(columns)
+            if columns[-1].endswith(":list"):
+                rows = rows.with_columns(self.word.gather(subjects[chosen]).alias(columns[-1]))
             names = [_field(c) for c in columns]
             for place, values in zip(chosen, rows.iter_rows(), strict=True):
                 answer[place] = dict(zip(names, values, strict=True))
@@ -110,72 +107,112 @@ class Subjects:
 def find_subjects(log: Log, least: int) -> Subjects:
     """Every subject that has at least `least` events."""
     levels = _levels(log)
-    keys = {c: _codes(log, c) for columns in levels for c in columns}
-    owners, events, level_of, users = [], [], [], []
+    columns = dict.fromkeys(c for level in levels for c in level[1:])
+    values = {column: _Values.of(log, column) for column in columns}
+    by_type = _dense(log.user, _Values.of(log, "type").code)
+    bases: dict[tuple[str, ...], Ints] = {("type",): by_type}
+    if "action" in values:
+        bases["type", "action"] = _dense(by_type, values["action"].code)
+    owners, events, level_of, words = [], [], [], []
     count = 0
-    for number, columns in enumerate(levels):
-        members, group = _groups(log, [keys[c] for c in columns], least)
-        if not len(members):
-            continue
-        groups = int(group[-1]) + 1
-        owners.append(group + count)
-        events.append(members)
-        level_of.append(np.full(groups, number))
-        users.append(log.user[members[np.searchsorted(group, np.arange(groups))]])
-        count += groups
+    for number, level in enumerate(levels):
+        base = bases[level] if level in bases else bases[level[:-1]]
+        own = _Values.none(len(log)) if level in bases else values[level[-1]]
+        event, group, word = _groups(base, own, least)
+        if len(event):
+            owners.append(group + count)
+            events.append(event)
+            words.append(word)
+            level_of.append(np.full(len(word), number))
+            count += len(word)
     if not count:
         nothing = np.empty(0, dtype=np.int64)
-        return Subjects(log, nothing, np.zeros(1, dtype=np.int64), nothing, nothing, tuple(levels))
+        unnamed = pl.Series([], dtype=pl.String)
+        return Subjects(log, nothing, np.zeros(1, dtype=np.int64), nothing, nothing, tuple(levels), unnamed)
     owner, event = np.concatenate(owners), np.concatenate(events)
-    return _distinct(log, owner, event, np.concatenate(users), np.concatenate(level_of), tuple(levels))
+    return _distinct(log, owner, event, np.concatenate(level_of), tuple(levels), pl.concat(words))
 
 
 def _levels(log: Log) -> list[tuple[str, ...]]:
     """The column sets of the lattice, simplest to say first."""
-    texts = [c for c in log.features if c.endswith(":text") and _field(c) not in NOT_A_SUBJECT]
+    named = [
+        c for c in log.features if _field(c) not in NOT_A_SUBJECT and c.rpartition(":")[2] in ("text", "list")
+    ]
     rank = {name: place for place, name in enumerate(_SIMPLEST_FIRST)}
-    texts.sort(key=lambda c: (rank.get(_field(c), len(rank) - 1.5), c))
+    named.sort(key=lambda c: (rank.get(_field(c), len(rank) - 1.5), c))
     return [
         ("type",),
         ("type", "action"),
-        *(("type", c) for c in texts),
-        *(("type", "action", c) for c in texts),
+        *(("type", c) for c in named),
+        *(("type", "action", c) for c in named),
     ]
+
+
+@dataclass(frozen=True, eq=False)
+class _Values:
+    """The values of a column as small numbers, each with its event; a list gives one for each word in it.
+
+    Attributes:
+        event: (pairs,) ascending.
+        code: (pairs,) index into `meaning`.
+        is_list: whether a code's meaning is a word of a list.
+    """
+
+    event: Ints
+    code: Ints
+    meaning: pl.Series
+    is_list: bool
+
+    @classmethod
+    def of(cls, log: Log, column: str) -> _Values:
+        """The values of this column."""
+        pairs = pl.DataFrame({"event": np.arange(len(log)), "value": log.frame.get_column(column)})
+        is_list = column.endswith(":list")
+        if is_list:
+            pairs = pairs.explode("value").unique(maintain_order=True)
+        pairs = pairs.drop_nulls("value").with_columns(code=pl.col("value").rank("dense").cast(pl.Int64) - 1)
+        meaning = pairs.unique("code").sort("code").get_column("value")
+        return cls(pairs["event"].to_numpy(), pairs["code"].to_numpy(), meaning, is_list)
+
+    @classmethod
+    def none(cls, events: int) -> _Values:
+        """One value that every event has: nothing in particular."""
+        return cls(np.arange(events), np.zeros(events, dtype=np.int64), pl.Series([""]), is_list=False)
 
 
 def _field(column: str) -> str:
     return split_column(column)[0] if ":" in column else column
 
 
-def _codes(log: Log, column: str) -> Ints:
-    """(events,) a small number for each value of a column; -1 for null."""
-    ranks = log.frame.get_column(column).rank("dense")
-    return ranks.cast(pl.Int64).fill_null(0).to_numpy().astype(np.int64) - 1
+def _dense(outer: Ints, inner: Ints) -> Ints:
+    """(n,) a number for each pair of numbers, without gaps."""
+    dense: Ints = np.unique(outer * (int(inner.max(initial=0)) + 1) + inner, return_inverse=True)[1].astype(
+        np.int64
+    )
+    return dense
 
 
-def _groups(log: Log, codes: list[Ints], least: int) -> tuple[Ints, Ints]:
-    """Events grouped by person and codes: (members, group), groups with fewer than `least` events left out."""
-    key, present = log.user.copy(), np.ones(len(log), dtype=np.bool_)
-    for code in codes:
-        present &= code >= 0
-        key = key * (int(code.max(initial=-1)) + 2) + code + 1
-        # Keep the key dense so that no product of many columns can overflow.
-        key = np.unique(key, return_inverse=True)[1].astype(np.int64)
-    members = np.flatnonzero(present)
-    members = members[np.argsort(key[members], kind="stable")]
-    if not len(members):
-        return members, members
-    _, group, size = np.unique(key[members], return_inverse=True, return_counts=True)
-    kept = size[group] >= least
-    members, group = members[kept], group[kept]
-    return members, (np.unique(group, return_inverse=True)[1] if len(group) else group).astype(np.int64)
+def _groups(base: Ints, own: _Values, least: int) -> tuple[Ints, Ints, pl.Series]:
+    """Events grouped by base and value: (event, group, word of each group); small groups are left out."""
+    key = _dense(base[own.event], own.code) if len(own.event) else own.event
+    size = np.bincount(key) if len(key) else key
+    kept = np.flatnonzero(size[key] >= least)
+    kept = kept[np.argsort(key[kept], kind="stable")]
+    _, first, group = np.unique(key[kept], return_index=True, return_inverse=True)
+    word = (
+        own.meaning.gather(own.code[kept[first]])
+        if own.is_list
+        else pl.Series([None] * len(first), dtype=pl.String)
+    )
+    return own.event[kept], group.astype(np.int64), word
 
 
 def _distinct(
-    log: Log, owner: Ints, event: Ints, user: Ints, level: Ints, levels: tuple[tuple[str, ...], ...]
+    log: Log, owner: Ints, event: Ints, level: Ints, levels: tuple[tuple[str, ...], ...], word: pl.Series
 ) -> Subjects:
     """Of subjects with the same events, the first (simplest to say) only."""
-    start = np.searchsorted(owner, np.arange(len(user) + 1))
+    start = np.searchsorted(owner, np.arange(len(level) + 1))
+    user = log.user[event[start[:-1]]]
     # A set's fingerprint: the sum of its members' 64-bit hashes; equal sets have equal sums, and two different
     # ones of the same size practically never do (chance about 2**-64).
     marks = _mixed(np.arange(len(log), dtype=np.uint64))
@@ -187,9 +224,8 @@ def _distinct(
     renumber = np.full(len(user), -1, dtype=np.int64)
     renumber[kept] = np.arange(len(kept))
     stays = renumber[owner] >= 0
-    return Subjects(
-        log, user[kept], np.concatenate([[0], np.cumsum(size[kept])]), event[stays], level[kept], levels
-    )
+    begin = np.concatenate([[0], np.cumsum(size[kept])])
+    return Subjects(log, user[kept], begin, event[stays], level[kept], levels, word.gather(kept))
 
 
 def _mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:

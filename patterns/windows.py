@@ -11,15 +11,19 @@ is done on other days.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from patterns.log import Floats, Ints
+from patterns.log import Flags, Floats, Ints
 from patterns.rhythm import OwnTimes, Rhythm
 
-WIDTHS = (10, 20, 30, 40, 60, 90, 120, 180, 240, 360)
-"""Widths in minutes: from "to the minute" to "some time in the evening" (three hours either way)."""
+WIDTH_CLASSES = ((10, 20, 30), (40, 60, 90), (120, 180, 240, 360))
+"""Widths in minutes: to the minute, to the hour, some time in the evening (three hours either way). Each class is
+scanned for itself: what moved from eight to ten is two narrow windows, and one wide one that hides them."""
+
+WIDTHS = tuple(width for widths in WIDTH_CLASSES for width in widths)
 
 ROUNDS = 3
 """Times a day that one subject may have on one kind of day."""
@@ -63,62 +67,72 @@ def find_windows(
 
     """
     # Group 7 of a subject is all its days, groups 0–6 its weekdays.
-    group = np.concatenate([subject * 8 + 7, subject * 8 + weekday])
-    minute, user, kind = np.tile(minute, 2), np.tile(user, 2), np.tile(kind, 2)
+    events = _Events(
+        np.concatenate([subject * 8 + 7, subject * 8 + weekday]),
+        np.tile(minute, 2),
+        np.tile(user, 2),
+        np.tile(kind, 2),
+    )
+    events = events[np.lexsort((events.minute, events.group))]
     found: list[Windows] = []
-    for _ in range(ROUNDS):
-        order = np.lexsort((minute, group))
-        group, minute, user, kind = group[order], minute[order], user[order], kind[order]
-        size = np.bincount(group, minlength=1)[group] if len(group) else group
-        enough = size >= least
-        group, minute, user, kind, size = (
-            group[enough],
-            minute[enough],
-            user[enough],
-            kind[enough],
-            size[enough],
-        )
-        if not len(group):
-            break
-        low, width, gain = _best(group, minute, user, kind, size, rhythm, own, least)
-        heads = np.flatnonzero(np.concatenate([[True], np.diff(group) != 0]))
-        place = np.cumsum(np.concatenate([[True], np.diff(group) != 0])) - 1
-        good = gain >= LEAST_GAIN
-        found.append(Windows(group[heads][good] // 8, low[good], width[good]))
-        inside = (minute - low[place]) % _DAY <= width[place]
-        rest = good[place] & ~inside
-        group, minute, user, kind = group[rest], minute[rest], user[rest], kind[rest]
+    for widths in WIDTH_CLASSES:
+        left = events
+        for _ in range(ROUNDS):
+            left = left[np.bincount(left.group, minlength=1)[left.group] >= least]
+            if not len(left.group):
+                break
+            windows, left = _best(left, widths, rhythm, own, least)
+            found.append(windows)
     return _distinct(found)
 
 
+@dataclass(frozen=True, eq=False)
+class _Events:
+    """Events of groups, sorted by group and minute."""
+
+    group: Ints
+    minute: Floats
+    user: Ints
+    kind: Ints
+
+    def __getitem__(self, chosen: Ints | Flags) -> _Events:
+        return _Events(self.group[chosen], self.minute[chosen], self.user[chosen], self.kind[chosen])
+
+
 def _best(
-    group: Ints, minute: Floats, user: Ints, kind: Ints, size: Ints, rhythm: Rhythm, own: OwnTimes, least: int
-) -> tuple[Floats, Floats, Floats]:
-    """(groups,) the best window of each group: low, width, gain. Events sorted by group and minute."""
-    starts = np.concatenate([[True], np.diff(group) != 0])
-    dense = np.cumsum(starts) - 1
-    heads = np.flatnonzero(starts)
-    key = dense * _SPAN + minute
-    wrapped = np.flatnonzero(minute <= WIDTHS[-1])
+    events: _Events, widths: Sequence[int], rhythm: Rhythm, own: OwnTimes, least: int
+) -> tuple[Windows, _Events]:
+    """The best window of each group that has a good one, and the events of those groups outside it."""
+    starts = np.concatenate([[True], np.diff(events.group) != 0])
+    dense, heads = np.cumsum(starts) - 1, np.flatnonzero(starts)
+    size = np.bincount(dense)[dense]
+    key = dense * _SPAN + events.minute
+    wrapped = np.flatnonzero(events.minute <= widths[-1])
     ring = np.sort(np.concatenate([key, key[wrapped] + _DAY]))
     place = np.searchsorted(ring, key, side="left")
     best_gain = np.full(len(key), -np.inf)
     best_width = np.zeros(len(key))
-    for width in WIDTHS:
+    for width in widths:
         inside = np.searchsorted(ring, key + width, side="right") - place
         full = np.flatnonzero(inside >= least)
-        widths = np.full(len(full), float(width))
-        count = inside[full].astype(np.float64)
-        share = rhythm.share(user[full], kind[full], group[full] // 8, minute[full], widths, own)
-        expected = size[full] * share
+        share = rhythm.share(
+            events.user[full],
+            events.kind[full],
+            events.group[full] // 8,
+            events.minute[full],
+            np.full(len(full), float(width)),
+            own,
+        )
+        count, expected = inside[full].astype(np.float64), size[full] * share
         gain = np.where(count > expected, count * np.log(count / expected) - (count - expected), 0.0)
-        better = full[gain > best_gain[full]]
-        best_width[better] = width
+        best_width[full[gain > best_gain[full]]] = width
         best_gain[full] = np.maximum(best_gain[full], gain)
     top = np.maximum.reduceat(best_gain, heads)
     at_top = np.flatnonzero(best_gain == top[dense])
     chosen = at_top[np.searchsorted(dense[at_top], np.arange(len(heads)), side="left")]
-    return minute[chosen], best_width[chosen], best_gain[chosen]
+    low, width_of, good = events.minute[chosen], best_width[chosen], top >= LEAST_GAIN
+    outside = (events.minute - low[dense]) % _DAY > width_of[dense]
+    return Windows(events.group[heads][good] // 8, low[good], width_of[good]), events[good[dense] & outside]
 
 
 def _distinct(found: list[Windows]) -> Windows:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 import tzlocal
 
-from observations.civil import zone
+from observations.civil import to_instant, zone
 from observations.errors import SettingError
 from observations.ingest.base import ReadOptions
 from observations.ingest.timestamps import parse_timestamp

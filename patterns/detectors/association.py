@@ -13,7 +13,10 @@ of the context's events.
 
 **Not a choice.** A value that a context has without exception is no preference where the context is one single
 thing (every "Stand-up" lasts what its series says), or where the value occurs nowhere else (every "Zoom" call is
-held in "Zoom"): it belongs to the thing. A person on every mail of a kind is always somebody's choice.
+held in "Zoom"): it belongs to the thing. Whom a mail is sent or copied to is a choice each time it is written.
+
+**Oneself.** An address that a person sends from is their own, and no relationship. Who takes part in a mail is said
+by its from, to and cc; the same people as ``participants`` say nothing more.
 """
 
 from __future__ import annotations
@@ -51,6 +54,9 @@ _WHAT_IT_IS = frozenset(
 _HOW_IT_WENT = frozenset(("exit_status", "all_day", "reply", "automatic", "sequence", "size", "hostname"))
 """Features that nobody chooses for themselves: what a thing is, and how it went, are no preferences."""
 
+_CHOSEN_EACH_TIME = frozenset(("to", "cc"))
+_MAIL = ("from:text", "to:list", "cc:list")
+
 _TIE = 0.01
 """Weight of the likelihood gain where two candidates tell equally much (what holds in general tells nothing of a
 context)."""
@@ -77,7 +83,7 @@ class PreferenceDetector:
         """Candidates for preferred values; see the module."""
         no_choice = {*NOT_A_SUBJECT, *_WHAT_IT_IS, *_HOW_IT_WENT}
         columns = [c for c in log.features if not c.endswith(":list") and _name(c) not in no_choice]
-        features = [_values_of(log, c) for c in columns]
+        features = [_values_of(log.frame.get_column(c), c) for c in columns]
         features += [_bands_of(log, c) for c in columns if c.endswith(":number")]
         return _associate(self.type, log, subjects, settings, features, self.least_rate)
 
@@ -96,9 +102,8 @@ class RelationshipDetector:
     def detect(self, log: Log, subjects: Subjects, settings: Settings, _explained: Flags) -> Candidates:
         """Candidates for people who belong to a context; see the module."""
         columns = [c for c in log.features if _name(c) in WHO and c.rpartition(":")[2] in ("list", "text")]
-        return _associate(
-            self.type, log, subjects, settings, [_values_of(log, c) for c in columns], self.least_rate
-        )
+        features = [_others_in(log, c) for c in columns]
+        return _associate(self.type, log, subjects, settings, features, self.least_rate)
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,15 +127,32 @@ class _Feature:
     several: bool
 
 
-def _values_of(log: Log, column: str) -> _Feature:
-    series = log.frame.get_column(column)
-    pairs = pl.DataFrame({"event": np.arange(len(log)), "value": series})
+def _others_in(log: Log, column: str) -> _Feature:
+    """The people in a column, without the person themselves; of mails only what from, to and cc do not say."""
+    frame = log.frame
+    people = pl.col(column)
+    if "from:text" in frame.columns:
+        sent = (
+            frame.filter(pl.col("action") == "sent").select("user_id", _me="from:text").drop_nulls().unique()
+        )
+        own = sent.group_by("user_id").agg("_me")
+        frame = frame.join(own, on="user_id", how="left", maintain_order="left")
+        mine = pl.col("_me").fill_null([])
+        others = people.list.set_difference(mine) if column.endswith(":list") else people
+        people = others if column.endswith(":list") else pl.when(~mine.list.contains(people)).then(people)
+    if _name(column) == "participants" and (said := [c for c in _MAIL if c in frame.columns]):
+        people = pl.when(pl.all_horizontal(pl.col(c).is_null() for c in said)).then(people)
+    return _values_of(frame.select(people.alias(column)).to_series(), column)
+
+
+def _values_of(series: pl.Series, column: str) -> _Feature:
+    pairs = pl.DataFrame({"event": np.arange(len(series)), "value": series})
     several = column.endswith(":list")
     if several:
         pairs = pairs.explode("value", empty_as_null=True).unique(maintain_order=True)
     pairs = pairs.drop_nulls("value").with_columns(code=pl.col("value").rank("dense").cast(pl.Int64) - 1)
     means = pairs.unique("code").sort("code").get_column("value").to_list()
-    count = np.bincount(pairs["event"].to_numpy(), minlength=len(log))
+    count = np.bincount(pairs["event"].to_numpy(), minlength=len(series))
     return _Feature(column, series.is_not_null().to_numpy(), count, pairs["code"].to_numpy(), means, several)
 
 
@@ -218,7 +240,7 @@ def _associate(
         )
         good = (cells.support >= least) & (cells.support > cells.opportunities * cells.null_rate)
         good &= _is_other_feature(subjects, cells.subject, feature.column)
-        if type == "preference":
+        if _name(feature.column) not in _CHOSEN_EACH_TIME:
             good &= _is_choice(cells, feature, kinds)
         found.append(cells[good])
     cells = _Cells.joined(found)

@@ -223,7 +223,7 @@ def _with_null(weeks: _Weeks, slots: _Slots) -> _Slots:
     every_day = (others * hours[:, None, :]).sum(axis=(1, 2)) * ratio
     expected = np.where(inside.all(axis=1), every_day, by_day)
     per_day = expected / np.maximum((days * inside).sum(axis=1), 1)
-    good = (expected >= _LEAST_EXPECTED) & ((in_hours * inside).sum(axis=1) <= 4 * _LEAK * expected)
+    good = (expected >= _LEAST_EXPECTED) & ((in_hours * inside).sum(axis=1) <= 2 * _LEAK * expected)
     null = np.where(good, np.clip(np.exp(-per_day), 1e-9, 1.0), 1.0)
     return _Slots(
         slots.subject,

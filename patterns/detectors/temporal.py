@@ -24,7 +24,7 @@ from patterns.candidates import Candidates, PatternType, Trials
 from patterns.episodes import best_spans
 from patterns.log import MICROSECONDS_PER_DAY, Flags, Floats, Ints, Log, ranges
 from patterns.recurrence import RULES, choose
-from patterns.rhythm import OwnTimes, Rhythm
+from patterns.rhythm import BIN, WAKING_MINUTES, OwnTimes, Rhythm
 from patterns.selection import say_once
 from patterns.settings import Settings
 from patterns.significance import allowed, likelihood_gain
@@ -188,8 +188,26 @@ def _slots(
     rests = due & good[window]
     renumber = np.cumsum(good) - 1
     slots, owner, evidence = slots[good], renumber[window[rests]], quarters.event[entry[rests]]
+    # Within a subject the windows that fit closest: two narrow ones of a habit that moved, not one wide one.
+    closest = say_once(
+        slots.subject,
+        _closeness(log, subjects, slots, choice.support[good], choice.opportunities[good]),
+        owner,
+        evidence,
+    )
+    renumber = np.cumsum(closest) - 1
+    stays = closest[owner]
+    slots, owner, evidence = slots[closest], renumber[owner[stays]], evidence[stays]
     told = _information(log, subjects, slots, np.bincount(owner, minlength=len(slots)))
     return slots[say_once(subjects.user[slots.subject], told + _TIE * slots.gain, owner, evidence)]
+
+
+def _closeness(log: Log, subjects: Subjects, slots: _Slots, support: Ints, opportunities: Ints) -> Floats:
+    """(slots,) nats by which the slot describes its subject's times better than "some time of the waking day"."""
+    days = slots.last - slots.first + 1
+    per_day = _in_span(log, subjects.owner, subjects.event, slots.subject, slots) / days
+    anywhere = -np.expm1(-per_day * np.maximum(slots.width, BIN) / WAKING_MINUTES)
+    return likelihood_gain(support, opportunities, np.clip(anywhere, 1e-9, 1 - 1e-9))
 
 
 def _information(log: Log, subjects: Subjects, slots: _Slots, support: Ints) -> Floats:
