@@ -150,6 +150,7 @@ def _parse_lone_name(text: str) -> list[Address]:
     return [_address(lone[2] or "", lone[1])]
 
 
+@lru_cache(maxsize=32_768)
 def _address(name: str, address: str) -> Address:
     address = address.strip(" '\"<>.,;") if not address.startswith(".") else address
     name = decode_text(name).strip(" '\"") if name else ""

@@ -8,6 +8,7 @@ person uses. Mail of a discussion list is written by people and is not marked.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from observations.ingest.mail_headers import Fields
 
@@ -18,7 +19,7 @@ def is_automatic(fields: Fields, sender: str, subject: str) -> bool:
         not _PROGRAM_FIELDS.isdisjoint(fields)
         or _states_automatic(fields)
         or (("list-unsubscribe" in fields or "feedback-id" in fields) and not _is_discussion(fields))
-        or _ROBOT.match(sender) is not None
+        or _is_robot(sender)
         or _AUTOMATIC_SUBJECT.match(subject) is not None
         or _is_calendar_notification(fields)
     )
@@ -54,6 +55,11 @@ _AUTOMATIC_SUBJECT = re.compile(
     r"undelivered mail returned|delivery status notification|mail delivery failed|undeliverable)\b",
     re.IGNORECASE,
 )
+
+
+@lru_cache(maxsize=32_768)
+def _is_robot(sender: str) -> bool:
+    return _ROBOT.match(sender) is not None
 
 
 def _states_automatic(fields: Fields) -> bool:

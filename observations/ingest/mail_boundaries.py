@@ -25,11 +25,11 @@ import re
 from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
-CHUNK_BYTES = 4 * 1024 * 1024
+CHUNK_BYTES = 1024 * 1024
 """Read at once. What is held at a time is this, and a header block."""
 
-HEADER_BYTES = 1024 * 1024
-"""A header block longer than this is cut: none that a mail program writes is."""
+HEADER_BYTES = 512 * 1024
+"""A header block longer than this is cut: 10,000 recipients fit in."""
 
 LOOK_AHEAD_BYTES = 4096
 """How much after a line that starts ``From `` is enough to tell whether it begins a message."""

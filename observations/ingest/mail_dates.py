@@ -24,12 +24,14 @@ class MailDate(NamedTuple):
 
     Attributes:
         wall: what it shows, without a zone.
-        at: the instant, in UTC; null where no offset is stated, or one that cannot be.
+        offset: from UTC; null where none is stated, or one that cannot be.
+        at: the instant, in UTC; null without an offset.
         is_local: whether the wall clock is that of a place: the offset is numeric, and not only a way to write UTC.
 
     """
 
     wall: datetime
+    offset: timedelta | None
     at: datetime | None
     is_local: bool
 
@@ -173,8 +175,14 @@ def _hour(hour: int, half: str | None) -> int | None:
 def _dated(wall: datetime | None, zone: str | None) -> MailDate | None:
     if wall is None:
         return None
-    offset, is_place = _parse_zone(zone)
-    return MailDate(wall, None if offset is None else (wall - offset).replace(tzinfo=UTC), is_place)
+    offset, is_local = _parse_zone(zone)
+    # Through the epochs: `replace(tzinfo=…)` takes four times as long.
+    at = None if offset is None else _EPOCH_UTC + (wall - _EPOCH - offset)
+    return MailDate(wall, offset, at, is_local)
+
+
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - a wall clock
+_EPOCH_UTC = _EPOCH.replace(tzinfo=UTC)
 
 
 @lru_cache(maxsize=1024)

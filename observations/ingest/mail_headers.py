@@ -33,16 +33,16 @@ def parse_header(block: bytes) -> dict[str, str]:
     {'subject': 'Roof tiles'}
     """
     fields: dict[str, str] = {}
-    for field in _FIELD_END.split(block):
-        name, _, value = field.partition(b":")
+    for field in _FIELD_END.split(decode_bytes(block)):
+        name, _, value = field.partition(":")
         key = _NAMES[name]
         if not key:
             continue
-        text = decode_bytes(b" ".join(value.split()))
+        value = " ".join(value.split())
         if key not in fields:
-            fields[key] = text
+            fields[key] = value
         elif key in SEVERAL:
-            fields[key] += ", " + text
+            fields[key] += ", " + value
     return fields
 
 
@@ -50,18 +50,24 @@ def parse_received(block: bytes) -> list[str]:
     """The Received fields of a header block, in their order: the newest first. Read only where they are needed,
     for they are most of a header.
     """
-    fields = (field.partition(b":") for field in _FIELD_END.split(block))
-    return [
-        decode_bytes(b" ".join(value.split())) for name, _, value in fields if name.lower() == b"received"
-    ]
+    fields = (field.partition(":") for field in _FIELD_END.split(decode_bytes(block)))
+    return [" ".join(value.split()) for name, _, value in fields if name.lower() == "received"]
 
 
 def decode_bytes(raw: bytes) -> str:
-    """Bytes of a header as text: UTF-8, else Latin-1, which fits anything."""
+    """Bytes of a header as text: each line that is not UTF-8 is read as Latin-1, which fits anything."""
     try:
         return raw.decode()
     except UnicodeDecodeError:
-        return raw.decode("latin-1")
+        pass
+    return "\n".join([_decode_line(line) for line in raw.split(b"\n")])
+
+
+def _decode_line(line: bytes) -> str:
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        return line.decode("latin-1")
 
 
 def decode_text(raw: str, longest: int = LONGEST_TEXT) -> str:
@@ -81,17 +87,19 @@ def decode_text(raw: str, longest: int = LONGEST_TEXT) -> str:
     return " ".join(text.split())
 
 
-def message_ids(raw: str) -> list[str]:
-    """The Message-IDs in a header, each with its angle brackets and without white space.
+def first_message_id(raw: str) -> str | None:
+    """The first Message-ID in a header, in its angle brackets, without white space; null where there is none.
 
-    >>> message_ids("<a@example.com> <b@exam ple.com>"), message_ids("a@example.com")
-    (['<a@example.com>', '<b@example.com>'], ['<a@example.com>'])
+    >>> first_message_id("<a@exam ple.com> <b@example.com>"), first_message_id("a@example.com (x)")
+    ('<a@example.com>', '<a@example.com>')
     """
-    if _PLAIN_ID.fullmatch(raw):
-        return [raw]
-    found = _BRACKETED.findall(raw)
-    ids = ["".join(id.split()) for id in found] if found else raw.split()[:1]
-    return [f"<{id}>" for id in ids if 1 < len(id) <= LONGEST_ID and id.isprintable()]
+    plain = _PLAIN_ID.match(raw)
+    if plain is not None:
+        return plain[0]
+    bracketed = _BRACKETED.search(raw)
+    words = bracketed[1].split() if bracketed else raw.split()[:1]
+    id = "".join(words)
+    return f"<{id}>" if 1 < len(id) <= LONGEST_ID and id.isprintable() else None
 
 
 LONGEST_ID = 512
@@ -107,13 +115,13 @@ _USED_NAMES = """
 _USED = frozenset(_USED_NAMES.split())
 
 
-class _Names(dict[bytes, str]):
+class _Names(dict[str, str]):
     """Field name as it is spelled → key in `Fields`, or "" for a field that is not used. Learned, for lower-casing
     each name of each header costs as much as splitting it.
     """
 
-    def __missing__(self, name: bytes) -> str:
-        key = name.strip().lower().decode("latin-1")
+    def __missing__(self, name: str) -> str:
+        key = name.strip().lower()
         key = key if key in _USED else ""
         if len(self) < 4096:
             self[name] = key
@@ -121,7 +129,7 @@ class _Names(dict[bytes, str]):
 
 
 _NAMES = _Names()
-_FIELD_END = re.compile(rb"\n(?![ \t])")
+_FIELD_END = re.compile(r"\n(?![ \t])")
 _WORD = r"=\?([^?\s]{1,60})\?([BbQq])\?([^\n]{0,1000}?)\?="
 _WORDS = re.compile(rf"{_WORD}(?:\s*{_WORD})*")
 _ONE_WORD = re.compile(_WORD)

@@ -11,17 +11,21 @@ the user sent. It says nothing about the user's clock in mail that was received,
 many web mailers write all dates so, wherever the person is.
 
 **What.** ``from``, ``from_name``, ``to``, ``cc``, ``bcc``, ``participants``, ``subject``, ``labels``, ``list_id``, ``thread`` (the
-Message-ID that began it), ``reply`` and ``automatic``. ``to`` and ``cc`` are always there: a mail without Cc was copied
-to nobody, which is something that can be known about it.
+Message-ID that began it), ``reply`` and ``automatic``. A mail without Cc was copied to nobody, which is
+something to know about it: then ``cc`` is empty. Where a mail names no recipient at all, as in archives of lists, ``to``
+and ``cc`` are absent.
 
-**Left out.** Spam, trash, drafts, chats, what waits to be sent, and a Message-ID that the same file had before.
+**Left out.** Spam, trash, drafts, chats, and what waits to be sent. (That a Message-ID comes twice is left to the one
+place that sees all sources: `observations.ingest.reading`.)
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NamedTuple
+
+import polars as pl
 
 from observations.ingest.base import BATCH_ROWS, Batch, Note, ReadOptions, Records, Value
 from observations.ingest.mail_addresses import Address, addresses_in, parse_addresses, person_behind_list
@@ -33,11 +37,12 @@ from observations.ingest.mail_headers import (
     Fields,
     decode_bytes,
     decode_text,
-    message_ids,
+    first_message_id,
     parse_header,
     parse_received,
 )
 from observations.ingest.mail_labels import NO_BEHAVIOUR, Role, parse_labels, strongest
+from observations.privacy import redact, redact_series
 
 REJECTS_HELD = 10_000
 """Rejects that are gathered before they are handed on, with or without observations."""
@@ -60,7 +65,6 @@ class MailRecords:
     _records: Records = field(default_factory=Records)
     _rejects: list[Note] = field(default_factory=list)
     _counted: dict[str, Note] = field(default_factory=dict)  # one for each reason
-    _seen: set[int] = field(default_factory=set)  # hashes of Message-IDs: a tenth of their size
 
     @property
     def is_full(self) -> bool:
@@ -72,19 +76,20 @@ class MailRecords:
         notes = [*self._rejects, *self._counted.values()]
         self._rejects.clear()
         self._counted.clear()
-        return self._records.rest(notes)
+        batch = self._records.rest(notes)
+        if "subject:text" not in batch.observations.columns:
+            return batch
+        return replace(batch, observations=batch.observations.with_columns(_redacted_subjects(batch)))
 
     def add(self, raw: RawMessage) -> None:
         """Take in one message: it becomes an observation or a note."""
         fields = parse_header(raw.header)
-        id = next(iter(message_ids(fields.get("message-id", ""))), None)
+        id = first_message_id(fields.get("message-id", ""))
         role = self._role(fields)
         if problem := _problem(raw, fields):
             self._reject(raw, id, *problem)
         elif role in NO_BEHAVIOUR:
             self._count("left_out", role, f"mail in {role} is not behaviour; left out", raw, id)
-        elif id is not None and hash(id) in self._seen:
-            self._count("left_out", "duplicate", "a mail with this Message-ID came before; left out", raw, id)
         else:
             self._observe(raw, fields, id, role)
 
@@ -97,17 +102,23 @@ class MailRecords:
     def _observe(self, raw: RawMessage, fields: Fields, id: str | None, role: Role | None) -> None:
         date = self._date(raw, fields, id)
         if date is None:
-            written = decode_text(fields.get("date", ""), 80)
+            written = redact(decode_text(fields.get("date", ""), 80))
             found = f"its date {written!r} cannot be" if written else "it has no date"
             self._reject(raw, id, "no_timestamp", f"{found}, and no other header gives one; not read")
             return
         sender = person_behind_list(fields, _sender(raw, fields))
         action = self._action(sender, role, raw, id)
-        if id is not None:
-            self._seen.add(hash(id))
         at, local, tz = self._times(date, action)
-        features = _features(fields, sender, id)
-        features["participants"] = self._participants(fields, sender, action)
+        if action == "sent" and date.at is not None and not date.is_local:
+            said = f"a date in UTC, which says nothing about the clock of who wrote; taken for that of {tz}"
+            self._count("warning", "offset_unknown", said, raw, id)
+        recipients = _recipients(fields)
+        features = _features(fields, sender, id) | {
+            "to": recipients.to,
+            "cc": recipients.cc,
+            "bcc": recipients.bcc,
+            "participants": self._participants(recipients, fields, sender, action),
+        }
         self._records.add("email", action, at=at, local=local, tz=tz, id=id, features=features)
 
     def _date(self, raw: RawMessage, fields: Fields, id: str | None) -> MailDate | None:
@@ -159,10 +170,12 @@ class MailRecords:
         return date.at, None, self.options.tz
 
     def _participants(
-        self, fields: Fields, sender: Address, action: Literal["sent", "received"]
-    ) -> list[str]:
-        """Everyone in from, to and cc but the user."""
-        everyone = dict.fromkeys([sender.address, *addresses_in(fields, "to"), *addresses_in(fields, "cc")])
+        self, recipients: _Recipients, fields: Fields, sender: Address, action: Literal["sent", "received"]
+    ) -> list[str] | None:
+        """Everyone in from, to and cc but the user; null for sent mail whose recipients are not known."""
+        if recipients.to is None and action == "sent":
+            return None
+        everyone = dict.fromkeys([sender.address, *(recipients.to or ()), *(recipients.cc or ())])
         own = (sender.address,) if action == "sent" else addresses_in(fields, "delivered-to")
         return [one for one in everyone if one and one not in own and one not in self.options.me]
 
@@ -188,6 +201,11 @@ class MailRecords:
             if known is None
             else replace(known, count=known.count + 1)
         )
+
+
+def _redacted_subjects(batch: Batch) -> pl.Series:
+    """Subjects carry passwords and links with tokens, too."""
+    return redact_series(batch.observations.get_column("subject:text"))
 
 
 _DELETED_IN_MOZILLA = 0x0008
@@ -229,25 +247,40 @@ def _sender(raw: RawMessage, fields: Fields) -> Address:
     return next((one for one in parse_addresses(writer) if "@xxx" not in writer), Address("", ""))
 
 
+class _Recipients(NamedTuple):
+    """Who a mail went to. Null is "not known", empty is "nobody"."""
+
+    to: tuple[str, ...] | None
+    cc: tuple[str, ...] | None
+    bcc: tuple[str, ...] | None
+
+
+def _recipients(fields: Fields) -> _Recipients:
+    """Who a mail went to. A mail that names anyone and has no Cc was copied to nobody; one that names no one at all
+    has had its recipients removed, as archives of lists do.
+    """
+    bcc = addresses_in(fields, "bcc") if "bcc" in fields else None
+    if bcc is None and "to" not in fields and "cc" not in fields:
+        return _Recipients(None, None, None)
+    return _Recipients(addresses_in(fields, "to"), addresses_in(fields, "cc"), bcc)
+
+
 def _features(fields: Fields, sender: Address, id: str | None) -> dict[str, Value | None]:
     subject = decode_text(fields.get("subject", ""))
-    ancestors = message_ids(fields.get("references", "")) or message_ids(fields.get("in-reply-to", ""))
+    root = first_message_id(fields.get("references", "")) or first_message_id(fields.get("in-reply-to", ""))
     return {
         "subject": subject or None,
         "from": sender.address or None,
         "from_name": sender.name or None,
-        "to": addresses_in(fields, "to"),
-        "cc": addresses_in(fields, "cc"),
-        "bcc": addresses_in(fields, "bcc") if "bcc" in fields else None,
         "labels": parse_labels(fields["x-gmail-labels"]).names if "x-gmail-labels" in fields else None,
         "list_id": _list_id(fields["list-id"]) if "list-id" in fields else None,
-        "thread": ancestors[0] if ancestors else id,
-        "reply": bool(ancestors),
+        "thread": root or id,
+        "reply": root is not None,
         "automatic": True if is_automatic(fields, sender.address, subject) else None,
     }
 
 
 def _list_id(raw: str) -> str | None:
     """What identifies a list: what stands in the brackets of List-Id."""
-    ids = message_ids(raw)
-    return ids[0].strip("<>").lower() if ids else None
+    id = first_message_id(raw)
+    return id.strip("<>").lower() if id else None
