@@ -13,14 +13,15 @@ Measured, 1,000,000 rows of 245 bytes: see ``tests/benchmarks/test_ndjson_speed.
 
 from __future__ import annotations
 
+import codecs
 import json
 from collections.abc import Iterator
-from typing import BinaryIO
+from concurrent.futures import ThreadPoolExecutor
+from typing import BinaryIO, TypeVar, cast
 
 import orjson
 import polars as pl
 
-from observations.errors import SourceError
 from observations.ingest.base import Batch, Note, ReadOptions, Source
 from observations.ingest.json_logs import plain_json
 from observations.ingest.ndjson_columns import fast_rows
@@ -29,10 +30,13 @@ from observations.ingest.rows import RawRows, observe_rows
 CHUNK_BYTES = 16 * 2**20
 """Large enough for polars to use both cores, small enough for memory to stay flat."""
 
+PATIENCE = 3
+"""Chunks in a row that the fast path may fail before it is no longer tried: its failures cost time."""
+
+_Item = TypeVar("_Item")
+
 LONGEST_LINE = 64 * 2**20
 """A line longer than this is no record."""
-
-BOM = b"\xef\xbb\xbf"
 
 
 class NdjsonReader:
@@ -51,37 +55,48 @@ class NdjsonReader:
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Batch]:
         """One batch for each chunk of lines."""
-        first_line = 1
-        schema: dict[str, pl.DataType] = {}
         with source.open() as stream:
-            for chunk in _chunks(stream):
-                ends = chunk.count(b"\n")
-                notes: list[Note] = []
-                rows = fast_rows(chunk, first_line, ends + (not chunk.endswith(b"\n")), schema)
-                if rows is None:
-                    rows = _repaired_rows(chunk, first_line, source.label, notes)
-                first_line += ends
+            for rows, notes in _ahead(_parts(stream, source.label)):
                 batch = observe_rows(rows, source.label, options)
                 yield Batch(batch.observations, (*notes, *batch.notes))
 
 
+def _parts(stream: BinaryIO, label: str) -> Iterator[tuple[pl.DataFrame, list[Note]]]:
+    """The raw rows of each chunk, and the notes on its lines."""
+    first_line, failures = 1, 0
+    schema: dict[str, pl.DataType] = {}
+    for chunk in _chunks(stream):
+        ends = chunk.count(b"\n")
+        notes: list[Note] = []
+        rows = None
+        if failures < PATIENCE:
+            rows = fast_rows(chunk, first_line, ends + (not chunk.endswith(b"\n")), schema)
+            failures = 0 if rows is not None else failures + 1
+        if rows is None:
+            rows = _repaired_rows(chunk, first_line, label, notes)
+        yield rows, notes
+        first_line += ends
+
+
+def _ahead(items: Iterator[_Item]) -> Iterator[_Item]:
+    """The items, each made while its predecessor is used: parsing leaves one of two cores idle by turns."""
+    with ThreadPoolExecutor(1) as worker:
+        coming = worker.submit(next, items, None)
+        while (item := coming.result()) is not None:
+            coming = worker.submit(next, items, None)
+            yield item
+
+
 def _chunks(stream: BinaryIO) -> Iterator[bytes]:
-    """The stream in pieces that end at the end of a line (but for the last)."""
-    rest = b""
-    fresh = stream.read(CHUNK_BYTES)
-    fresh = fresh.removeprefix(BOM)
-    while fresh:
-        end = fresh.rfind(b"\n") + 1
-        if end:
-            yield rest + fresh[:end]
-            rest = fresh[end:]
-        else:
-            rest += fresh
-            if len(rest) > LONGEST_LINE:
-                raise SourceError("newline-delimited JSON", f"a line is longer than {LONGEST_LINE:,} bytes")
-        fresh = stream.read(CHUNK_BYTES)
-    if rest.strip():
-        yield rest
+    """The stream as UTF-8 in pieces that end where a line ends (but for the last)."""
+    start = stream.read(2)
+    stream.seek(0)
+    if start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        stream = cast("BinaryIO", codecs.EncodedFile(stream, "utf-8", "utf-16", "replace"))
+    elif stream.read(3) != codecs.BOM_UTF8:
+        stream.seek(0)
+    while chunk := stream.read(CHUNK_BYTES):
+        yield chunk if chunk.endswith(b"\n") else chunk + stream.readline(LONGEST_LINE)
 
 
 def _repaired_rows(chunk: bytes, first_line: int, label: str, notes: list[Note]) -> pl.DataFrame:

@@ -55,13 +55,14 @@ def fast_rows(
 
 def _read(chunk: bytes, schema: dict[str, pl.DataType]) -> pl.DataFrame | None:
     """The chunk as polars reads it with the known schema, else with the schema of all its own rows."""
-    keys = _count_members(chunk)
+    members = _count_members(chunk)
     for known in (True, False) if schema else (False,):
         try:
             frame = pl.read_ndjson(chunk, schema=schema if known else None, infer_schema_length=None)
         except (pl.exceptions.PolarsError, ValueError):
             continue
-        if keys == _count_values(frame):
+        values = _count_values(frame)
+        if values == members or values == members - _count_nulls(chunk):
             if not known:
                 schema.clear()
                 schema.update(frame.schema)
@@ -70,23 +71,16 @@ def _read(chunk: bytes, schema: dict[str, pl.DataType]) -> pl.DataFrame | None:
 
 
 def _count_members(chunk: bytes) -> int:
-    """How many members all objects of the chunk have, those that are null left out.
+    """How many members all objects of the chunk have: a quote and a colon, but for an escaped quote."""
+    pairs = (np.frombuffer(chunk, "<u2", offset=start, count=(len(chunk) - start) // 2) for start in (0, 1))
+    count = sum(int(np.count_nonzero(pair == _KEY_END)) for pair in pairs)
+    return count - chunk.count(b'\\":') if b"\\" in chunk else count
 
-    Counted are the places where a quote is followed by a colon, but for an escaped quote.
-    """
-    count = sum(
-        int(
-            np.count_nonzero(
-                np.frombuffer(chunk, "<u2", offset=start, count=(len(chunk) - start) // 2) == _KEY_END
-            )
-        )
-        for start in (0, 1)
-    )
-    if b"\\" in chunk:
-        count -= chunk.count(b'\\":')
-    if b"null" in chunk:
-        count -= chunk.count(b'":null') + chunk.count(b'": null')
-    return count
+
+def _count_nulls(chunk: bytes) -> int:
+    """How many of the members are null."""
+    count = chunk.count(b'":null') + chunk.count(b'": null')
+    return count - chunk.count(b'\\":null') - chunk.count(b'\\": null')
 
 
 def _count_values(frame: pl.DataFrame) -> int:
@@ -105,7 +99,7 @@ def _columns(frame: pl.DataFrame, chunk: bytes) -> list[pl.Series] | None:
     for series in _flat(frame):
         if series.null_count() == len(series):
             continue
-        column = _text_column(series) if series.name in TEXTS else _feature_column(series, chunk)
+        column = _text_column(series, chunk) if series.name in TEXTS else _feature_column(series, chunk)
         if column is None or column.name in found:
             return None
         found[column.name] = column
@@ -122,13 +116,13 @@ def _flat(frame: pl.DataFrame) -> Iterator[pl.Series]:
                 yield inner.alias(f"features/{inner.name}") if inner.name in TEXTS else inner
 
 
-def _text_column(series: pl.Series) -> pl.Series | None:
-    """A contract field as text, if no row has an object, a list or a number that text would round."""
-    if series.dtype == pl.Int64 or (series.dtype == pl.Float64 and series.name == "timestamp"):
+def _text_column(series: pl.Series, chunk: bytes) -> pl.Series | None:
+    """A contract field as text: strings, or numbers that have one spelling."""
+    if series.dtype == pl.Int64:
         return series.cast(pl.String)
-    if series.dtype != pl.String or series.str.contains(r"^[\[{]").any():
-        return None
-    return series
+    if series.dtype == pl.Float64 and series.name == "timestamp":
+        return series.cast(pl.String)
+    return series if series.dtype == pl.String and _was_text(series, series.name, chunk) else None
 
 
 def _feature_column(series: pl.Series, chunk: bytes) -> pl.Series | None:

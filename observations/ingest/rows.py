@@ -17,9 +17,10 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from itertools import chain
+from typing import cast
 
 import orjson
 import polars as pl
@@ -45,7 +46,11 @@ LARGEST_EXACT = 2**53
 DEEPEST = 8
 """Objects nested deeper are kept as JSON text."""
 
-_NUMBERS = (int, float)
+RECORDS_AT_ONCE = 4_096
+"""Records that wait to be looked at together: few enough to stay in the processor's cache."""
+
+_Record = Mapping[str, object]
+_NOTHING: _Record = {}
 
 _PROBES: Mapping[Kind, str] = {"text": "Quiet4Horse", "list": "Quiet4Horse", "number": "5", "flag": ""}
 """Values by which a feature's name is tried for whether it names a secret."""
@@ -63,6 +68,9 @@ PROBLEMS = {
 class RawRows:
     """Gathers records as the raw rows that `observe_rows` takes.
 
+    Records are kept by their *shape* (which keys they have), for the records of one program have few, and all
+    values of a key in one shape can be looked at together: three times as fast as one by one.
+
     >>> rows = RawRows()
     >>> rows.add(1, {"timestamp": 1709287200, "features": {"room": {"floor": 2}, "seats": [1, "2b"]}})
     >>> rows.take().to_dicts()
@@ -70,65 +78,89 @@ class RawRows:
     """
 
     _lines: list[int | None] = field(default_factory=list)
+    _shapes: dict[tuple[tuple[str, ...], ...], list[tuple[int, _Record, _Record]]] = field(
+        default_factory=dict
+    )
     _cells: dict[str, tuple[list[int], list[object]]] = field(
         default_factory=lambda: defaultdict(lambda: ([], []))
     )
-    _columns: dict[tuple[str, type], tuple[list[int], list[object]]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self._lines)
 
-    def add(self, line: int | None, record: Mapping[str, object]) -> None:
+    def add(self, line: int | None, record: _Record) -> None:
         """Take in one record: the contract's fields, ``features``, and any others, which are features too."""
-        row = len(self._lines)
-        self._lines.append(line)
         features = record.get("features")
-        for key, value in record.items():
-            if value is None:
-                continue
-            if key in TEXTS:
-                self._put(key, row, as_text(value))
-            elif value is not features or type(value) is not dict:
-                self._feature(key, value, row)
-        if type(features) is dict:
-            for key, value in features.items():
-                self._feature(key, value, row)
+        if type(features) is not dict:
+            features = _NOTHING
+        shape = (tuple(record), tuple(features))
+        alike = self._shapes.get(shape)
+        if alike is None:
+            alike = self._shapes[shape] = []
+        alike.append((len(self._lines), record, features))
+        self._lines.append(line)
+        if len(self._lines) % RECORDS_AT_ONCE == 0:
+            self._sort_out()
 
     def take(self) -> pl.DataFrame:
         """The rows gathered so far; the gatherer is empty afterwards."""
+        self._sort_out()
         height = len(self)
         series = [pl.Series(LINE, self._lines, dtype=pl.Int64)]
-        for column in sorted(self._cells, key=_column_order):
-            rows, values = self._cells[column]
+        for column in sorted(self._cells, key=lambda name: (name not in TEXTS, name)):
+            places, cells = self._cells[column]
             dtype = pl.String() if column in TEXTS else KINDS[split_column(column)[1]]
-            series.append(_scattered(column, rows, values, dtype, height))
-        self._lines, self._columns = [], {}
+            series.append(_scattered(column, places, cells, dtype, height))
+        self._lines = []
         self._cells.clear()
         return pl.DataFrame(series)
 
-    def _put(self, column: str, row: int, value: object) -> None:
-        rows, values = self._cells[column]
-        rows.append(row)
-        values.append(value)
+    def _sort_out(self) -> None:
+        """Turn the records that wait into cells of columns."""
+        for (keys, names), alike in self._shapes.items():
+            rows = [row for row, _, _ in alike]
+            for key in keys:
+                values = [record[key] for _, record, _ in alike]
+                if key in TEXTS:
+                    self._put_texts(key, rows, values)
+                elif key != "features" or not names:
+                    self._put_features(key, rows, values)
+            for name in names:
+                self._put_features(name, rows, [features[name] for _, _, features in alike])
+        self._shapes.clear()
 
-    def _feature(self, name: str, value: Any, row: int) -> None:
-        # The common case first: a plain value whose column is known costs one look-up and two appends.
-        known = self._columns.get((name, type(value)))
-        if known is not None and (
-            type(value) not in (int, float) or -LARGEST_EXACT <= value <= LARGEST_EXACT
-        ):
-            known[0].append(row)
-            known[1].append(value)
-            return
-        for leaf_name, leaf in leaves(name, value):
-            column = feature_column(leaf_name, _kind(leaf))
-            self._put(column, row, leaf)
-            if leaf is value and type(value) in (str, bool, int, float):
-                self._columns[leaf_name, type(leaf)] = self._cells[column]
+    def _put_texts(self, key: str, rows: list[int], values: list[object]) -> None:
+        if set(map(type, values)) != {str}:
+            told = [
+                (row, as_text(value)) for row, value in zip(rows, values, strict=True) if value is not None
+            ]
+            rows, values = [row for row, _ in told], [text for _, text in told]
+        self._put(key, rows, values)
+
+    def _put_features(self, name: str, rows: list[int], values: list[object]) -> None:
+        kinds = set(map(type, values))
+        if kinds == {str}:
+            self._put(f"{name}:text", rows, values)
+        elif kinds == {bool}:
+            self._put(f"{name}:flag", rows, values)
+        elif kinds <= {int, float} and all(-LARGEST_EXACT <= value <= LARGEST_EXACT for value in values):  # type: ignore[operator]
+            self._put(f"{name}:number", rows, values)
+        elif kinds == {list} and set(map(type, chain.from_iterable(values))) <= {str}:  # type: ignore[arg-type]
+            self._put(f"{name}:list", rows, values)
+        else:
+            for row, value in zip(rows, values, strict=True):
+                for leaf_name, leaf in leaves(name, value):
+                    self._put(feature_column(leaf_name, kind_of(leaf)), [row], [leaf])
+
+    def _put(self, column: str, rows: list[int], values: Sequence[object]) -> None:
+        if rows:
+            places, cells = self._cells[column]
+            places.extend(rows)
+            cells.extend(values)
 
 
-def leaves(name: str, value: object, depth: int = 0) -> Iterator[tuple[str, object]]:
-    """The features that one value of a record makes, as (name, str | bool | int | float | list of str)."""
+def leaves(name: str, value: object, depth: int = 0) -> Iterator[tuple[str, Value]]:
+    """The features that one value of a record makes, each with its name."""
     if isinstance(value, dict):
         if depth >= DEEPEST:
             yield name, as_text(value)
@@ -142,7 +174,7 @@ def leaves(name: str, value: object, depth: int = 0) -> Iterator[tuple[str, obje
     elif isinstance(value, float) and not math.isfinite(value):
         return  # says nothing
     elif value is not None:
-        yield name, value
+        yield name, cast("Value", value)
 
 
 def as_text(value: object) -> str:
@@ -249,7 +281,8 @@ def _time_notes(rows: pl.DataFrame, times: pl.DataFrame, source: str) -> list[No
 
 def _shown(value: str | None) -> str:
     """The value as a message may show it: only what looks like a time, for anything else may be private."""
-    return value if value is not None and re.fullmatch(r"[\d:/.,+\-TZeE ]{1,40}", value) else "…"
+    looks_like_one = value is not None and re.fullmatch(r"[\d:/.,+\-TZeE ]{1,40}", value)
+    return value.removesuffix(".0") if value and looks_like_one else "…"
 
 
 def _zones(rows: pl.DataFrame, source: str) -> tuple[pl.Series, list[Note]]:
@@ -335,10 +368,6 @@ def _default_notes(rows: pl.DataFrame, source: str) -> list[Note]:
     return notes
 
 
-def _column_order(column: str) -> tuple[bool, str]:
-    return (column not in TEXTS, column)
-
-
 def _scattered(
     name: str, rows: list[int], values: list[object], dtype: pl.DataType, height: int
 ) -> pl.Series:
@@ -349,7 +378,3 @@ def _scattered(
     places = pl.Series([None], dtype=pl.UInt32).new_from_index(0, height)
     places = places.scatter(rows, pl.int_range(len(rows), dtype=pl.UInt32, eager=True))
     return series.gather(places)
-
-
-def _kind(leaf: object) -> Kind:
-    return kind_of(cast("Value", leaf))
