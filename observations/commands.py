@@ -29,6 +29,12 @@ _SUBCOMMAND = re.compile(r":?[A-Za-z][\w:.-]*")
 _PROGRAM = re.compile(r"[\w.+@:%,\[\]-]+", re.ASCII)
 _PYTHON = re.compile(r"python[\d.]*|pypy[\d.]*|py")
 
+_FIRST_WORDS = r"^([\w+-]+)(?:[ \t]+([A-Za-z][\w:.-]*))?(?:[ \t]+([A-Za-z][\w:.-]*))?(?:[ \t]|$)"  # for Rust
+_PYTHON_FIRST = r"^py(?:thon|py)?\d*$"
+_ALWAYS_TWO = [program for program, family in FAMILIES.items() if family.nested is None and family.depth == 2]
+_ALWAYS_THREE = [program for program, family in FAMILIES.items() if family.depth > 2]
+_THEN_TWO = [f"{program} {word}" for program, family in FAMILIES.items() for word in family.nested or ()]
+
 PROGRAM = "program:text"
 SUBCOMMAND = "subcommand:text"
 COMMAND = "command:text"
@@ -60,7 +66,8 @@ def parse_command(text: str) -> Command:
     plain = _PLAIN.match(text)
     if plain:
         words = plain[0].split()
-        if words and words[0] not in PREPARING and words[0] not in RESERVED:
+        whole = plain.end() == len(text)
+        if words and words[0] not in RESERVED and (whole or words[0] not in PREPARING):
             return _of_words(words)
     return _of_line(text)
 
@@ -88,17 +95,51 @@ def with_command_features(frame: pl.DataFrame) -> pl.DataFrame:
 
 def parse_series(lines: pl.Series) -> pl.DataFrame:
     """`parse_command` of each line, as the columns ``program:text`` and ``subcommand:text``; null stays null."""
-    distinct = lines.drop_nulls().unique()
+    keys = _telling_words(lines)
+    distinct = keys.drop_nulls().unique()
     parsed = [parse_command(line) for line in distinct.to_list()]
     table = pl.DataFrame(
         {
-            lines.name: distinct,
+            "key": distinct,
             PROGRAM: pl.Series([p.program for p in parsed], dtype=pl.String),
             SUBCOMMAND: pl.Series([p.subcommand for p in parsed], dtype=pl.String),
         }
     )
-    joined = lines.to_frame().join(table, on=lines.name, how="left", maintain_order="left")
+    joined = keys.to_frame().join(table, on="key", how="left", maintain_order="left")
     return joined.select(PROGRAM, SUBCOMMAND)
+
+
+def _telling_words(lines: pl.Series) -> pl.Series:
+    """So much of each line as tells the program and sub-command, where that can be seen at once.
+
+    That is the first word where the program has no sub-commands, else two or three plain words; the whole line where
+    options, quotes or other programs come between. In a history where half of the lines were typed only once there
+    are a few hundred of them.
+    """
+    words = lines.str.extract_groups(_FIRST_WORDS).struct.unnest()
+    words.columns = ["first", "second", "third"]
+    first, second, third = pl.col("first"), pl.col("second"), pl.col("third")
+    words = words.with_columns(lines.alias("line"), two=pl.concat_str(first, second, separator=" "))
+    words = words.with_columns(
+        hidden=first.is_null()
+        | first.is_in([*WRAPPERS, *RESERVED])
+        | first.str.contains(_PYTHON_FIRST)
+        | (first.is_in(list(PREPARING)) & pl.col("line").str.contains("[;&|\n]")),
+        bare=~first.is_in(list(FAMILIES)),
+        goes_on=first.is_in(_ALWAYS_TWO) | pl.col("two").is_in(_THEN_TWO),
+    )
+    return words.select(
+        pl.when("hidden")
+        .then("line")
+        .when("bare")
+        .then(first)
+        .when(second.is_not_null() & ~pl.col("goes_on") & ~first.is_in(_ALWAYS_THREE))
+        .then("two")
+        .when(third.is_not_null() & pl.col("goes_on"))
+        .then(pl.concat_str("two", third, separator=" "))
+        .otherwise("line")
+        .alias("key")
+    ).to_series()
 
 
 def _of_line(text: str) -> Command:

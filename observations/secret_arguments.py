@@ -70,32 +70,37 @@ _USER_AND_SECRET: dict[str, tuple[str, ...]] = {
 }
 """Program → its options whose value is a user, a colon (a comma, a per cent or equals sign) and a secret."""
 
-_SECRET_WORDS: tuple[tuple[str, int], ...] = (
-    ("cargo login", 0),
-    ("ngrok authtoken", 0),
-    ("ngrok config add-authtoken", 0),
-    ("wandb login", 0),
-    ("vault login", 0),
-    ("bw unlock", 0),
-    ("bw login", 1),
-    ("rclone obscure", 0),
-    ("mkpasswd", 0),
-    ("openssl passwd", 0),
-    ("wpa_passphrase", 1),
-    ("rabbitmqctl add_user", 1),
-    ("rabbitmqctl change_password", 1),
-    ("net user", 1),
-    ("mc alias set", 3),
-    ("poetry config http-basic", 1),
-)
-"""How a command begins, and how many further words come before those that are secret."""
+_SECRET_WORDS: dict[str, dict[str, int]] = {
+    "bw": {"unlock": 0, "login": 1},
+    "cargo": {"login": 0},
+    "mc": {"alias set": 3},
+    "mkpasswd": {"": 0},
+    "net": {"user": 1},
+    "ngrok": {"authtoken": 0, "config add-authtoken": 0},
+    "openssl": {"passwd": 0},
+    "poetry": {"config http-basic": 1},
+    "rabbitmqctl": {"add_user": 1, "change_password": 1},
+    "rclone": {"obscure": 0},
+    "vault": {"login": 0},
+    "wandb": {"login": 0},
+    "wpa_passphrase": {"": 1},
+}
+"""Program → how it goes on, and how many further words come before those that are secret."""
 
 _ASSIGNERS = _set("set setenv nmcli wpa_cli aws git npm yarn pnpm pip poetry conda rclone gcloud az snap")
 """Programs that set something to a value with name and value as two words (`set -gx TOKEN x`)."""
 
-_KEY_VALUES = ("vault kv put", "vault kv patch", "vault write", "kubectl create secret", "heroku config:set",
-               "fly secrets set", "flyctl secrets set", "doppler secrets set")  # fmt: skip
-"""Commands all of whose ``name=value`` arguments are secret."""
+_KEY_VALUES: dict[str, tuple[str, ...]] = {
+    "vault": ("kv put", "kv patch", "write"),
+    "kubectl": ("create secret",),
+    "heroku": ("config:set",),
+    "fly": ("secrets set",),
+    "flyctl": ("secrets set",),
+    "doppler": ("secrets set",),
+}
+"""Program → how it goes on where all its ``name=value`` arguments are secret."""
+
+_KNOWN = {*_SECRET_OPTIONS, *_USER_AND_SECRET, *_ASSIGNERS, "sqlplus", "htpasswd"}
 
 _SAYERS = _set("echo printf yes print Write-Output")
 _TAKES_INPUT = re.compile(
@@ -106,85 +111,18 @@ _TAKES_INPUT = re.compile(
     r"|^vercel env add|^(?:vault|npm|op|wandb|huggingface-cli) login|^pass insert|^htpasswd\s(?:\S+\s)*-i"
 )
 
-PROGRAM_HINTS = (
-    *(
-        r"\bmysql",
-        r"\bmariadb",
-        r"\bmycli",
-        r"\bmongo",
-        r"\bsshpass",
-        r"\bredis-cli",
-        r"\bldap",
-        r"\bsqlcmd",
-        r"\bbcp\b",
-    ),
-    *(
-        r"\bisql\b",
-        r"\bzip\b",
-        r"\bunzip\b",
-        r"\b7z",
-        r"\brar\b",
-        r"\bunrar\b",
-        r"\bsnmp",
-        r"\bipmitool",
-        r"\bmosquitto",
-        r"\bsqlplus",
-    ),
-    *(
-        r"\bsmb",
-        r"\brpcclient",
-        r"\blftp",
-        r"\btransmission-remote",
-        r"\bxfreerdp",
-        r"\bcmdkey",
-        r"\brdesktop",
-    ),
-    *(
-        r"\bnxc\b",
-        r"\bnetexec",
-        r"\bcrackmap",
-        r"\bevil-winrm",
-        r"\btwine",
-        r"\buser(?:add|mod)\b",
-        r"\binflux\b",
-    ),
-    *(
-        r"\bdoctl\b",
-        r"\bvercel\b",
-        r"\brabbitmqctl",
-        r"\bhtpasswd",
-        r"\bmkpasswd",
-        r"\bvnc",
-        r"\bkinit",
-        r"\bcryptsetup",
-    ),
-    *(
-        r"\bsecurity\b",
-        r"\bopenssl\b",
-        r"\blogin\b",
-        r"\bregister\b",
-        r"\bbw unlock",
-        r"\brclone obscure",
-        r"\bnet user",
-    ),
-    *(
-        r"\bmc alias",
-        r"\bconfig:set",
-        r"\bkv (?:put|patch)",
-        r"\bvault write",
-        r"\bput-parameter",
-        r"\bchpasswd",
-    ),
-    *(
-        r"\bcurl\b.*\s-\S*[ub]",
-        r"\bhttps?\b.*\s-a",
-        r"\bxhs?\b.*\s-a",
-        r"\bsudo\b.*-\w*s",
-        r"\bdoas\b.*-\w*s",
-    ),
-    *("<<<", "--stdin", "gpg --import", r"\bvercel env"),
-)
-"""Patterns, in lower case, of which one is in every text with such a program."""
+ARGUMENT_HINTS = r"""
+    \bmysql \bmariadb \bmycli \bmongo \bsshpass \bredis-cli \bldap \bsqlcmd \bbcp\b \bisql\b \bzip\b \bunzip\b \b7z
+    \brar\b \bunrar\b \bsnmp \bipmitool \bmosquitto \bsqlplus \bsmb \brpcclient \blftp \btransmission-remote
+    \bxfreerdp \bcmdkey \brdesktop \bnxc\b \bnetexec \bcrackmap \bevil-winrm \btwine \buser(?:add|mod)\b \binflux\b
+    \bdoctl\b \bvercel\b \brabbitmqctl \bhtpasswd \bmkpasswd \bvnc \bkinit \bcryptsetup \bsecurity\b \bopenssl\b
+    \blogin\b \bregister\b \bbw\sunlock \brclone\sobscure \bnet\suser \bmc\salias \bconfig:set \bkv\s(?:put|patch)
+    \bvault\swrite \bput-parameter \bchpasswd \bcurl\b.*\s-\S*[ub] \bhttps?\b.*\s-a \bxhs?\b.*\s-a <<< --stdin
+    \bsudo\b.*-\w*s \bdoas\b.*-\w*s \bgpg\s--import \bpass\sinsert \bpasswd\b \bauthtoken \bsecrets?\s
+    \bset(?:env)?\b.*(?:pass|pwd|secret|token|key|auth|cred|pin|psk) \bnmcli\b \bwpa_ --password-stdin --with-token
+    \bconfig(?:ure)?\b.*(?:pass|pwd|secret|token|key|auth|cred|pin|psk|http-basic) --passphrase-fd \bnpm\slogin
+    """
+"""Patterns, in lower case, of which one is in every text with a program that takes a secret."""
 
 
 def redact_arguments(text: str) -> str:
@@ -205,6 +143,8 @@ def _secrets(command: SimpleCommand) -> Iterator[tuple[int, int]]:
     words = command.words
     for at, word in enumerate(words):
         program = unquoted(word.text).rpartition("/")[2]
+        if program not in _KNOWN:
+            continue
         rest = words[at + 1 :]
         if program in _ONLY_WITH and not any(w.text in _ONLY_WITH[program] for w in rest):
             continue
@@ -216,7 +156,8 @@ def _secrets(command: SimpleCommand) -> Iterator[tuple[int, int]]:
             yield from _of_login(rest)
         elif program == "htpasswd" and any(re.fullmatch(r"-\w*b\w*", w.text) for w in rest):
             yield rest[-1].start, rest[-1].end
-    yield from _of_words(words)
+    if command.words:
+        yield from _of_beginning(words)
 
 
 def _of_options(words: list[Word], options: tuple[str, ...]) -> Iterator[tuple[int, int]]:
@@ -257,25 +198,22 @@ def _of_login(words: list[Word]) -> Iterator[tuple[int, int]]:
             yield word.start + parted.end(), word.start + end if end > parted.end() else word.end
 
 
-def _of_words(words: list[Word]) -> Iterator[tuple[int, int]]:
-    """The arguments that are secret by how the command begins."""
+def _of_beginning(words: list[Word]) -> Iterator[tuple[int, int]]:
+    """The arguments that are secret by how the command begins, perhaps after `sudo` or assignments."""
     plain = [w for w in words if not w.text.startswith("-")]
-    line = " ".join(w.text for w in plain)
-    for begin, skip in _SECRET_WORDS:
-        if (at := _begins(line, begin)) >= 0:
-            for word in plain[at + len(begin.split()) + skip :]:
+    at = next((i for i, w in enumerate(plain) if w.text in _SECRET_WORDS or w.text in _KEY_VALUES), None)
+    if at is None:
+        return
+    rest = plain[at + 1 :]
+    line = " ".join(w.text for w in rest) + " "
+    for more, skip in _SECRET_WORDS.get(plain[at].text, {}).items():
+        if not more or line.startswith((f"{more} ", f"{more}.")):
+            for word in rest[len(more.split()) + skip :]:
                 yield from _unless_reference(word, 0)
-    if any(_begins(line, begin) >= 0 for begin in _KEY_VALUES):
+    if any(line.startswith(f"{more} ") for more in _KEY_VALUES.get(plain[at].text, ())):
         for word in words:
             if parted := re.match(r"(?:--from-literal=)?(?!-)[A-Za-z_][\w.-]*=", word.text):
                 yield from _unless_reference(word, parted.end())
-
-
-def _begins(line: str, begin: str) -> int:
-    """At which word `begin` stands in the line, at its beginning or after `sudo`; -1 where it does not."""
-    if line == begin or line.startswith((f"{begin} ", f"{begin}.")):
-        return 0
-    return 1 if line.startswith((f"sudo {begin} ", f"env {begin} ")) else -1
 
 
 def _fed(commands: list[SimpleCommand]) -> Iterator[tuple[int, int]]:

@@ -9,31 +9,18 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from functools import lru_cache
 
 from observations.shell import WORD, quoted_spans
 
 PLACEHOLDER = "‹secret›"
 """What stands where a secret was."""
 
-NAME_HINTS = (
-    *("pass", "pwd", r"\bpw", "secret", "token", "key", "auth", "cred", "cookie", r"\bsig", "identified by"),
-    *(
-        r"\bpsk",
-        r"\bpin\b",
-        r"\bjwt",
-        r"\botp",
-        "_psk",
-        "_pin",
-        "_jwt",
-        "_otp",
-        "_sig",
-        "_pw",
-        "-psk",
-        "-pin",
-        "-otp",
-    ),
-)
-"""Patterns, in lower case, of which one is in every text that holds such a name."""
+NAME_HINTS = r" pass pwd secret token key auth cred cookie sig psk pin jwt otp \bpw _pw identified\sby "
+"""Patterns, in lower case, of which one is in every text that holds such a name (`observations.secret_hints`)."""
+
+VALUE_FOLLOWS = r"""[\w.-]{0,100}(?:\\?["'])?\s*(?:[:=]|\s\S)"""
+"""What comes after it where there may be a value."""
 
 _NAMED = re.compile(
     r"""
@@ -104,6 +91,7 @@ def redact_named(text: str) -> str:
     return "".join((*pieces, text[done:]))
 
 
+@lru_cache(maxsize=8_192)
 def names_secret(name: str) -> bool:
     """Whether a variable, option, header or field of this name holds a secret.
 
@@ -119,6 +107,7 @@ def is_reference(value: str) -> bool:
     return _REFERENCE.match(value) is not None
 
 
+@lru_cache(maxsize=8_192)
 def _plain(name: str) -> str:
     # No name is longer; a hostile text must not cost more than its length.
     spread = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.lstrip("-$")[-100:])

@@ -9,10 +9,30 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from observations.commands import Command, parse_command, with_command_features
+from observations.commands import Command, parse_command, parse_series, with_command_features
 from observations.ingest.base import Records
 from observations.programs import FAMILIES, WRAPPERS
 from observations.schema import check_observations
+
+PIECES = (
+    *("git", "-C", "a", "x=1", "run", "compose", "make", "sudo", "gh", "pr", "gcloud", "python", "-m", "npm"),
+    *(
+        "stash",
+        "cd",
+        "&&",
+        "|less",
+        ";",
+        "'q",
+        "ls",
+        "foo.exe",
+        "/bin/git",
+        "pull|",
+        "pull",
+        "time",
+        "\n",
+        "é",
+    ),
+)
 
 
 @pytest.mark.parametrize(
@@ -130,19 +150,19 @@ def test_any_text_can_be_parsed(text: str) -> None:
     assert subcommand is None or subcommand.startswith(f"{program} ")
 
 
-@settings(deadline=None, max_examples=200)
-@given(
-    st.lists(
-        st.sampled_from(
-            ("git", "-C", "a", "x=1", "run", "compose", "-f", "make", "sudo", "env", "5", "--", "-", "npm")
-        ),
-        max_size=6,
-    )
-)
+@settings(deadline=None, max_examples=300)
+@given(st.lists(st.sampled_from(PIECES), max_size=6))
 def test_the_quick_way_agrees_with_the_careful_one(words: list[str]) -> None:
     """A redirection sends a line down the careful path and changes nothing else."""
-    line = " ".join(words)
+    line = " ".join(word for word in words if word not in ("'q", "\n", "é"))
     assert parse_command(line) == parse_command(f"{line} >log")
+
+
+@settings(deadline=None, max_examples=300)
+@given(st.lists(st.lists(st.sampled_from(PIECES), max_size=5).map(" ".join), max_size=8))
+def test_a_column_is_parsed_like_its_lines(lines: list[str]) -> None:
+    parsed = parse_series(pl.Series("command", [*lines, None], dtype=pl.String))
+    assert parsed.rows() == [*(tuple(parse_command(line)) for line in lines), (None, None)]
 
 
 def test_the_tables_say_each_thing_once() -> None:
