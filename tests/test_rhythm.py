@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from observations.features import with_features
 from observations.ingest.base import Records
 from patterns.log import Log
-from patterns.rhythm import BINS, PRIOR, OwnTimes, Rhythm
+from patterns.rhythm import ANY_TIME, BINS, PRIOR, OwnTimes, Rhythm
 from patterns.settings import Settings
 from tests.simulate import observations, wall
 
@@ -65,7 +65,8 @@ def share_by_hand(log: Log, own: list[int], user: int, type: str, low: float, wi
     wider = (inside(others) + PRIOR * min(wide / 960, 1)) / (len(others) + PRIOR)
     same = [n for n in others if types[n] == type]
     share = (inside(same) + PRIOR * wider) / (len(same) + PRIOR)
-    return share * min(max(width, 5.0) / wide, 1)
+    any_time = ANY_TIME * min(wide / 960, 1)
+    return ((1 - ANY_TIME) * share + any_time) * min(max(width, 5.0) / wide, 1)
 
 
 @hypothesis_settings(deadline=None, max_examples=60)

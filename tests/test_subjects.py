@@ -13,7 +13,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from observations.features import with_features
-from observations.ingest.base import Records
+from observations.ingest.base import Records, Value
 from patterns.log import Log
 from patterns.settings import Settings
 from patterns.subjects import Subjects, Where, find_subjects
@@ -22,24 +22,25 @@ from tests.simulate import observations, wall
 
 MONDAY = wall("2026-03-02 07:00")
 
-Event = tuple[str, str, str, dict[str, str]]
+Event = tuple[str, str, str, dict[str, Value]]
 """User, type, action, features."""
 
+WORDS: dict[str, Value] = {"a": ["a"], "b": ["b", "a", "b"], "c": []}
 EVENTS = st.lists(
     st.tuples(
         st.sampled_from(("ada", "bo")),
         st.sampled_from(("calendar", "email", "type")),  # a type may be called like a column
         st.sampled_from(("created", "sent")),
         st.dictionaries(
-            st.sampled_from(("category", "title", "mood", "thread")),
-            st.sampled_from(("a", "b", "")),
-            max_size=3,
-        ),
+            st.sampled_from(("category", "title", "mood", "thread", "labels")),
+            st.sampled_from("abc"),
+            max_size=4,
+        ).map(lambda features: {n: WORDS[v] if n == "labels" else v for n, v in features.items()}),
     ),
     min_size=1,
     max_size=24,
 )
-SHARED = ("category", "title", "mood", "kind")  # who, which one and threads are no subjects
+SHARED = ("category", "title", "mood", "kind", "labels")  # who, which one and threads are no subjects
 
 
 def log_of(events: list[Event]) -> Log:
@@ -83,7 +84,9 @@ def lattice(events: list[dict[str, object]]) -> Iterator[Where]:
         base = {"type": str(event["type"])}
         for start in (base, {**base, "action": str(event["action"])}):
             yield start
-            yield from ({**start, name: str(event[name])} for name in SHARED if name in event)
+            for name in SHARED:
+                value = event.get(name, [])
+                yield from ({**start, name: v} for v in (value if isinstance(value, list) else [str(value)]))
 
 
 @hypothesis_settings(deadline=None, max_examples=60)
@@ -137,6 +140,7 @@ def test_leaving_a_person_out_changes_nothing_for_the_other(events: list[Event],
 @pytest.mark.parametrize(
     ("features", "where"),
     [
+        ({"labels": ["urgent", "later"], "kind": "run"}, {"type": "x", "labels": "later"}),
         ({"category": "run", "title": "Run", "mood": "good"}, {"type": "x", "category": "run"}),
         ({"title": "Run", "mood": "good"}, {"type": "x", "title": "Run"}),
         ({"mood": "good"}, {"type": "x", "mood": "good"}),
@@ -144,7 +148,7 @@ def test_leaving_a_person_out_changes_nothing_for_the_other(events: list[Event],
         ({"subcommand": "git pull", "program": "git"}, {"type": "x", "subcommand": "git pull"}),
     ],
 )
-def test_equal_sets_are_said_in_the_simplest_way(features: dict[str, str], where: Where) -> None:
+def test_equal_sets_are_said_in_the_simplest_way(features: dict[str, Value], where: Where) -> None:
     other: Event = ("ada", "x", "done", {})
     found = describe(log_of([("ada", "x", "done", features)] * 3 + [other] * 3), 3)
     ids = frozenset(f"e00{n}" for n in range(3))
