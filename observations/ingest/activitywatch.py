@@ -19,9 +19,10 @@ from dataclasses import dataclass, field, replace
 import polars as pl
 
 from observations.ingest.base import BATCH_ROWS, Batch, Note, ReadOptions, Source
-from observations.ingest.json_logs import bad_record, plain_json
+from observations.ingest.json_logs import bad_record
 from observations.ingest.json_stream import BrokenJson, JsonStream
 from observations.ingest.rows import RawRows, observe_rows
+from observations.ingest.text import as_utf8, head_as_utf8
 from observations.schema import empty_observations
 
 ACTIVITIES: Mapping[str, tuple[str, str]] = {
@@ -57,7 +58,7 @@ class ActivityWatchReader:
     def recognises(self, head: bytes, name: str) -> bool:
         """An object with buckets, a bucket, or a list of events that have a duration and data."""
         del name
-        text = plain_json(head)
+        text = head_as_utf8(head)
         if _WHOLE.match(text) or _BUCKET.match(text):
             return True
         return bool(_EVENTS.match(text)) and all(key in text[:2_000] for key in _EVENT_KEYS)
@@ -65,9 +66,9 @@ class ActivityWatchReader:
     def read(self, source: Source, options: ReadOptions) -> Iterator[Batch]:
         """One batch for each bucket."""
         notes: list[Note] = []
-        with source.open() as stream:
+        with source.open() as stream, as_utf8(stream) as text:
             try:
-                for bucket in _buckets(JsonStream(stream), source.label, notes):
+                for bucket in _buckets(JsonStream(text), source.label, notes):
                     yield _batch(bucket, source.label, options)
             except BrokenJson as error:
                 notes.append(bad_record(source.label, error.line, error))

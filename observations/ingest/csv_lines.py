@@ -7,14 +7,14 @@ reading goes on with the second.
 
 from __future__ import annotations
 
-import codecs
 import csv
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
 from observations.ingest.base import Note, Source
+from observations.ingest.text import as_utf8, head_as_utf8
 
 DELIMITERS = (",", ";", "\t", "|")
 LONGEST_RECORD = 1_000
@@ -91,10 +91,7 @@ def delimiter_of(text: str) -> str | None:
 
 def decoded(head: bytes) -> str:
     """The first bytes of a text, decoded as the whole will be."""
-    for mark, codec in ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
-        if head.startswith(mark):
-            return head[2:].decode(codec, "replace")
-    return _decode(head.removeprefix(codecs.BOM_UTF8))[0]
+    return _decode(head_as_utf8(head))[0]
 
 
 def rows_of(source: Source, delimiter: str, width: int | None, notes: list[Note]) -> Iterator[Row]:
@@ -103,30 +100,28 @@ def rows_of(source: Source, delimiter: str, width: int | None, notes: list[Note]
     Args:
         source: what to read.
         delimiter: between cells.
-        width: how many cells a record has; records that took in later lines and have another number are undone.
+        width: how many cells a record has; a record of several lines with another number swallowed some.
         notes: is added to.
 
     """
-    with source.open() as stream:
-        feed = Feed(_lines(stream, source.label, notes))
-        reader = csv.reader(feed, delimiter=delimiter)
+    bare_cr = _has_bare_cr(head_as_utf8(source.head()))
+    with source.open() as stream, as_utf8(stream) as text:
+        feed = Feed(_lines(_octet_lines(text, bare_cr=bare_cr), source.label, notes))
+        reader = csv.reader(feed, delimiter=delimiter, strict=True)
         while True:
             first = feed.line + 1
             try:
-                cells = next(reader)
+                cells: list[str] | None = next(reader)
             except StopIteration:
                 return
-            except csv.Error:  # it does not end, or a cell is beyond reason
-                cells = []
-            if not cells or (len(feed.taken) > 1 and (feed.ended or width not in (None, len(cells)))):
-                if not "".join(feed.taken).strip():
-                    feed.settle()
-                    continue
+            except csv.Error:  # a quote that is not closed, or not followed by a delimiter
+                cells = _leniently(feed.taken, delimiter)
+            if cells is None or (len(feed.taken) > 1 and width not in (None, len(cells))):
                 notes.append(
-                    Note("reject", source.label, "bad_row", "a quote is opened and never closed", first)
+                    Note("reject", source.label, "bad_row", "a quote is opened and not closed", first)
                 )
                 feed.return_all_but_first()
-                reader = csv.reader(feed, delimiter=delimiter)
+                reader = csv.reader(feed, delimiter=delimiter, strict=True)
                 continue
             cut = feed.ended
             feed.settle()
@@ -134,24 +129,29 @@ def rows_of(source: Source, delimiter: str, width: int | None, notes: list[Note]
                 yield Row(first, cells, cut)
 
 
-def _lines(stream: BinaryIO, label: str, notes: list[Note]) -> Iterator[str]:
-    """The lines of the text, with their ends. UTF-8 with or without a mark, UTF-16, else Windows-1252."""
-    head = stream.read(65_536)
-    stream.seek(0)
-    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        yield from codecs.getreader("utf-16")(stream, "replace")
-        return
+def _leniently(lines: Sequence[str], delimiter: str) -> list[str] | None:
+    """The cells of a record on one line, with quotes where they do not belong; null if that cannot be."""
+    if len(lines) > 1:
+        return None
+    try:
+        return next(csv.reader(lines, delimiter=delimiter))
+    except csv.Error:
+        return None
+
+
+def _lines(octets: Iterator[bytes], label: str, notes: list[Note]) -> Iterator[str]:
+    """The lines of the text, with their ends: UTF-8, else Windows-1252."""
     warned = False
-    for number, line in enumerate(_octet_lines(stream, bare_cr=b"\n" not in head and b"\r" in head), 1):
-        text, is_utf8 = _decode(line.removeprefix(codecs.BOM_UTF8) if number == 1 else line)
+    for number, line in enumerate(octets, 1):
+        text, is_utf8 = _decode(line)
         if not is_utf8 and not warned:
             warned = True
-            message = "is not UTF-8; read as Windows-1252"
-            notes.append(Note("warning", label, "encoding", message, number))
+            notes.append(Note("warning", label, "encoding", "is not UTF-8; read as Windows-1252", number))
         yield text.replace("\0", "")
 
 
 def _octet_lines(stream: BinaryIO, *, bare_cr: bool) -> Iterator[bytes]:
+    """The lines as bytes. Where they end in CR alone, as on old Macs, that becomes LF."""
     if not bare_cr:
         while line := stream.readline(LONGEST_LINE):
             yield line
@@ -162,6 +162,10 @@ def _octet_lines(stream: BinaryIO, *, bare_cr: bool) -> Iterator[bytes]:
         yield from (line + b"\n" for line in whole)
     if rest:
         yield rest
+
+
+def _has_bare_cr(head: bytes) -> bool:
+    return b"\r\n" not in head and head.count(b"\r") > head.count(b"\n")
 
 
 def _decode(octets: bytes) -> tuple[str, bool]:

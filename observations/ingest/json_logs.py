@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from observations.ingest.base import BATCH_ROWS, Batch, Note, ReadOptions, Source
 from observations.ingest.json_stream import BrokenJson, JsonStream
 from observations.ingest.rows import RawRows, observe_rows
+from observations.ingest.text import as_utf8, head_as_utf8
 
 WRAPPERS = (
     "observations",
@@ -39,14 +40,14 @@ class JsonReader:
     def recognises(self, head: bytes, name: str) -> bool:
         """An array of objects, or an object; readers of one-line records come before."""
         del name
-        text = plain_json(head)
+        text = head_as_utf8(head)
         return bool(_ARRAY.match(text) or _OBJECT.match(text))
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Batch]:
         """One batch for each `BATCH_ROWS` records."""
         rows, notes = RawRows(), list[Note]()
-        with source.open() as stream:
-            for line, record in _records(JsonStream(stream)):
+        with source.open() as stream, as_utf8(stream) as text:
+            for line, record in _records(JsonStream(text)):
                 if isinstance(record, dict):
                     rows.add(line, record)
                 else:
@@ -54,13 +55,6 @@ class JsonReader:
                 if len(rows) >= BATCH_ROWS:
                     yield _batch(rows, notes, source.label, options)
         yield _batch(rows, notes, source.label, options)
-
-
-def plain_json(head: bytes) -> bytes:
-    """The first bytes of JSON as UTF-8 without a mark, whichever of its encodings they are in."""
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return head[: len(head) // 2 * 2].decode("utf-16", "replace").encode()
-    return head.removeprefix(b"\xef\xbb\xbf")
 
 
 def bad_record(label: str, line: int, record: object) -> Note:

@@ -30,7 +30,7 @@ class BrokenJson(Exception):  # noqa: N818  never leaves the readers: a broken p
 
 
 class JsonStream:
-    """A cursor over JSON text.
+    """A cursor over JSON text in UTF-8.
 
     >>> import io
     >>> stream = JsonStream(io.BytesIO(b'{"a": 1, "b": [{"c": 2}, {"c": 3}]}'))
@@ -39,11 +39,9 @@ class JsonStream:
     """
 
     def __init__(self, stream: BinaryIO) -> None:
-        start = stream.read(4)
-        wide = start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-        self._decode = codecs.getincrementaldecoder("utf-16" if wide else "utf-8-sig")("replace").decode
+        self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
         self._stream = stream
-        self._text = self._decode(start)
+        self._text = ""
         self._at = 0
         self._ended = False
         self.line = 1

@@ -13,19 +13,18 @@ Measured, 1,000,000 rows of 245 bytes: see ``tests/benchmarks/test_ndjson_speed.
 
 from __future__ import annotations
 
-import codecs
 import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import BinaryIO, TypeVar, cast
+from typing import BinaryIO, TypeVar
 
 import orjson
 import polars as pl
 
 from observations.ingest.base import Batch, Note, ReadOptions, Source
-from observations.ingest.json_logs import plain_json
 from observations.ingest.ndjson_columns import fast_rows
 from observations.ingest.rows import RawRows, observe_rows
+from observations.ingest.text import as_utf8, head_as_utf8
 
 CHUNK_BYTES = 16 * 2**20
 """Large enough for polars to use both cores, small enough for memory to stay flat."""
@@ -46,7 +45,7 @@ class NdjsonReader:
 
     def recognises(self, head: bytes, name: str) -> bool:
         """Most of the first lines are JSON objects; the name may vouch for a file that begins with damage."""
-        head = plain_json(head)
+        head = head_as_utf8(head)
         if head.lstrip()[:1] == b"[":
             return False
         lines = [line for line in head.splitlines()[:20] if line.strip()]
@@ -55,8 +54,8 @@ class NdjsonReader:
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Batch]:
         """One batch for each chunk of lines."""
-        with source.open() as stream:
-            for rows, notes in _ahead(_parts(stream, source.label)):
+        with source.open() as stream, as_utf8(stream) as text:
+            for rows, notes in _ahead(_parts(text, source.label)):
                 batch = observe_rows(rows, source.label, options)
                 yield Batch(batch.observations, (*notes, *batch.notes))
 
@@ -88,13 +87,7 @@ def _ahead(items: Iterator[_Item]) -> Iterator[_Item]:
 
 
 def _chunks(stream: BinaryIO) -> Iterator[bytes]:
-    """The stream as UTF-8 in pieces that end where a line ends (but for the last)."""
-    start = stream.read(2)
-    stream.seek(0)
-    if start in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
-        stream = cast("BinaryIO", codecs.EncodedFile(stream, "utf-8", "utf-16", "replace"))
-    elif stream.read(3) != codecs.BOM_UTF8:
-        stream.seek(0)
+    """The stream in pieces that end where a line ends (but for the last)."""
     while chunk := stream.read(CHUNK_BYTES):
         yield chunk if chunk.endswith(b"\n") else chunk + stream.readline(LONGEST_LINE)
 
