@@ -34,9 +34,9 @@ from observations.ingest.ical_zones import ZoneRules, Zones, parse_zone_rules
 from observations.ingest.remarks import Remarks
 
 _BEGINNING = re.compile(rb"\s*BEGIN:(VCALENDAR|VEVENT)\b", re.IGNORECASE)
-_FURTHER_DOWN = re.compile(rb"[\r\n]BEGIN:VCALENDAR\b", re.IGNORECASE)
+_FURTHER_DOWN = re.compile(rb"[\r\n]BEGIN:(VCALENDAR|VEVENT)\b", re.IGNORECASE)
 _SUFFIXES = (".ics", ".ical", ".icalendar", ".ifb", ".vcs")
-_SKIPPED_COMPONENTS = {
+_OTHER_COMPONENTS = {
     "VTODO": "tasks",
     "VJOURNAL": "journal entries",
     "VFREEBUSY": "free/busy times",
@@ -67,8 +67,8 @@ class CalendarReader:
         events, me = _read_events(calendars, options, remarks)
         observed = Observed(options, me, remarks)
         for family in families(events, remarks):
-            for occurrence in family.occurrences(observed.span, remarks):
-                observed.add(family, occurrence)
+            for run in family.runs(observed.span, remarks):
+                observed.add(family, run)
             if len(observed) >= BATCH_ROWS:
                 yield Batch(observed.take(), tuple(remarks.take()))
         yield Batch(observed.take(), tuple(remarks.take()))
@@ -89,6 +89,9 @@ def _tell_damage(damage: Damage, calendars: list[Component], remarks: Remarks) -
     for reason, lines, message in told:
         if lines.count:
             remarks.warn(reason, message, lines.first, count=lines.count)
+    if damage.headless.count:
+        message = "events were left out: they have an END:VEVENT and no BEGIN:VEVENT"
+        remarks.reject("no_begin", message, damage.headless.first, count=damage.headless.count)
     for calendar in calendars:
         if calendar.end != "given":
             remarks.warn(
@@ -137,7 +140,7 @@ def _clock(calendar: Component, zones: Zones, options: ReadOptions, remarks: Rem
     found = zones.find(written.value.strip())
     if found is None:
         message = f"the time zone {written.value.strip()!r} is not known; {options.tz} is assumed"
-        remarks.warn("tz_unknown", message, written.line)
+        remarks.warn("tz_unknown", message, calendar.line)
     if found is None or found.utcoffset(_SUMMER) == found.utcoffset(_WINTER) == ZERO:
         return users
     return Clock(found, stated=True)
@@ -149,8 +152,9 @@ _SUMMER, _WINTER = datetime(2024, 7, 1), datetime(2024, 1, 1)
 def _read_components(calendar: Component, reader: EventReader, remarks: Remarks) -> Iterator[Event]:
     for component in calendar.inside:
         if component.name != "VEVENT":
-            if what := _SKIPPED_COMPONENTS.get(component.name):
-                remarks.leave_out(component.name.lower(), f"{what} are no events")
+            if component.name != "VTIMEZONE":
+                what = _OTHER_COMPONENTS.get(component.name, f"components named {component.name[:20]}")
+                remarks.leave_out("no_event", f"{what} are no events")
             continue
         uid = component.text("UID")
         if component.end == "cut":
@@ -161,4 +165,4 @@ def _read_components(calendar: Component, reader: EventReader, remarks: Remarks)
         try:
             yield reader.read(component)
         except EventError as error:
-            remarks.reject(error.reason, str(error), error.line, uid)
+            remarks.reject(error.reason, str(error), component.line, uid)

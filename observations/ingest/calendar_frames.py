@@ -11,14 +11,16 @@ from observations.civil import zone
 from observations.ingest.base import ReadOptions, with_times
 from observations.ingest.ical_event import Event
 from observations.ingest.ical_people import People, people_of
-from observations.ingest.ical_series import Occurrence, Span
-from observations.ingest.ical_values import split_texts, unescape, without_url_secrets
+from observations.ingest.ical_series import Run, Span
+from observations.ingest.ical_values import split_texts, unescape, without_queries
 from observations.ingest.ical_versions import Family
 from observations.ingest.remarks import Remarks
-from observations.schema import BASE
+from observations.privacy import redact_series
 
-EARLIEST = datetime(1970, 1, 1)
-"""What is dated before is no record of what somebody did (Apple keeps birthdays without a year in 1604)."""
+EARLIEST, LATEST = datetime(1970, 1, 1), datetime(2999, 12, 31)
+"""What is dated before is no record of what somebody did (Apple keeps birthdays without a year in 1604); rules are
+worked out no further than the second.
+"""
 
 FEATURES = {
     "title:text": pl.String(),
@@ -47,14 +49,17 @@ NOT_ATTENDED = frozenset({"declined", "delegated"})
 
 
 class Observed:
-    """Gathers occurrences and makes observation frames of them.
+    """Gathers runs of occurrences and makes observation frames of them.
 
-    What the occurrences of an event have in common is kept once and spread over its rows at the end.
+    What the occurrences of a run have in common is kept once and spread over its rows at the end.
 
     Args:
         options: the user's zone, and the window.
         me: the person's addresses, in lower case.
         remarks: is told what was left out.
+
+    Attributes:
+        span: the window, as far as calendars have anything in it.
 
     """
 
@@ -63,81 +68,118 @@ class Observed:
         self._me = me
         self._remarks = remarks
         since = _naive(options.since) if options.since else EARLIEST
-        self.span = Span(max(since, EARLIEST), _naive(options.until))
+        self.span = Span(max(since, EARLIEST), min(_naive(options.until), LATEST))
         self._span_here = Span(*(_wall(instant, options.tz) for instant in self.span))
         self._clear()
 
     def __len__(self) -> int:
-        return len(self._ids)
+        return len(self._which)
 
-    def add(self, family: Family, occurrence: Occurrence) -> None:
-        """Take in an occurrence, unless it did not take place for the person.
+    def add(self, family: Family, run: Run) -> None:
+        """Take in the occurrences of a run, unless they did not take place for the person.
 
-        Single events and overrides outside the window are taken in (the window is cut, and counted, for all
-        readers together); what a rule yields there is not.
+        Single events and overrides outside the window are taken in (the window is cut, and what is cut is
+        counted, for all readers together); what a rule yields there is not.
         """
-        event, start, original, length = occurrence
-        begins = start.wall if start.is_date else event.clock.instant(start)
-        span = self._span_here if start.is_date else self.span
-        if (event.recurs or event.and_future) and not span.first <= begins <= span.last:
-            return
-        if begins < EARLIEST:
+        event, length, begins, names, by_day = run
+        all_day = event.start.is_date
+        if event.recurs or event.and_future:
+            begins, names = _within(begins, names, self._span_here if all_day else self.span)
+        elif begins[0] < EARLIEST:
             self._remarks.leave_out("before_1970", "events dated before 1970")
             return
-        look = self._looks.get((id(event), length))
-        if look is None:
-            look = self._looks[id(event), length] = self._add_look(family, event, start.is_date, length)
-        if isinstance(look, str):
-            self._remarks.leave_out(look, f"events that were {look}")
+        if not begins:
             return
-        self._which.append(look)
-        self._at.append(None if start.is_date else begins)
-        self._local.append(begins if start.is_date else None)
-        self._ids.append(_id(family, event, original))
+        look = self._add_look(family, event, length, by_day)
+        if isinstance(look, str):
+            self._remarks.leave_out(look, f"events that were {look}", len(begins))
+            return
+        nothing = [None] * len(begins)
+        self._which += [look] * len(begins)
+        self._names += nothing if names is None else names
+        self._at += nothing if all_day else begins
+        self._local += begins if all_day else nothing
 
     def take(self) -> pl.DataFrame:
         """Everything gathered so far, as an observation frame with ``user_id`` null; nothing remains."""
         height = len(self)
-        base = pl.DataFrame(
-            {
-                "id": pl.Series(self._ids, dtype=pl.String),
-                "user_id": pl.repeat(None, height, dtype=pl.String, eager=True),
-                "type": pl.repeat("calendar", height, dtype=pl.String, eager=True),
-                "action": pl.repeat("created", height, dtype=pl.String, eager=True),
-                "at": pl.Series(self._at, dtype=pl.Datetime("us")).dt.replace_time_zone("UTC"),
-                "local": pl.Series(self._local, dtype=pl.Datetime("us")),
-                "tz": pl.repeat(self._tz, height, dtype=pl.String, eager=True),
-                "actor": pl.repeat("user", height, dtype=pl.String, eager=True),
-            },
-            schema=dict(BASE),
+        rows = pl.DataFrame(
+            {"name": self._names, "at": self._at, "local": self._local},
+            schema=dict.fromkeys(("name", "at", "local"), pl.Datetime("us")),
+        ).with_columns(pl.col("at").dt.replace_time_zone("UTC"))
+        looks = pl.DataFrame(self._looks, schema=_LOOKS)
+        looks = looks.with_columns(
+            pl.col(*_LISTS).str.split(_SEPARATOR),
+            redact_series(looks.get_column("title:text")),
+            redact_series(looks.get_column("location:text")),
         )
-        looks = pl.DataFrame(self._columns, schema=FEATURES)
-        features = looks[pl.Series(self._which, dtype=pl.UInt32)]
-        said = [column for column in features.columns if features.get_column(column).null_count() < height]
+        looks = looks[pl.Series(self._which, dtype=pl.UInt32)]
+        said = [name for name in FEATURES if looks.get_column(name).null_count() < height]
         self._clear()
-        return with_times(base.hstack(features.select(said)))
+        frame = rows.hstack(looks).select(
+            _ID,
+            pl.lit(None, dtype=pl.String).alias("user_id"),
+            pl.lit("calendar").alias("type"),
+            pl.lit("created").alias("action"),
+            "at",
+            "local",
+            pl.lit(self._tz).alias("tz"),
+            pl.lit("user").alias("actor"),
+            *said,
+        )
+        return with_times(frame)
 
     def _clear(self) -> None:
-        self._ids: list[str] = []
+        self._which: list[int] = []
+        self._names: list[datetime | None] = []
         self._at: list[datetime | None] = []
         self._local: list[datetime | None] = []
-        self._which: list[int] = []
-        self._columns: dict[str, list[object]] = {name: [] for name in FEATURES}
-        self._looks: dict[tuple[int, timedelta], int | str] = {}
+        self._looks: dict[str, list[object]] = {name: [] for name in _LOOKS}
 
-    def _add_look(self, family: Family, event: Event, all_day: bool, length: timedelta) -> int | str:
-        """Where the features of an event are, or why its occurrences did not take place."""
+    def _add_look(self, family: Family, event: Event, length: timedelta, by_day: bool) -> int | str:
+        """Where the features of a run are kept, or why it did not take place."""
         if event.cancelled:
             return "cancelled"
         people = people_of(event.component, self._me)
         if people.response in NOT_ATTENDED:
             return people.response or ""
-        features = _features(event, people, length)
-        features["all_day:flag"] = True if all_day else None
-        features["series:text"] = family.series
-        for name, column in self._columns.items():
-            column.append(features.get(name))
-        return len(self._columns["title:text"]) - 1
+        look = _features(event, people, length)
+        series = family.series
+        look["series:text"] = series
+        look["uid"] = series or family.uid
+        look["by_day"] = by_day
+        for name, column in self._looks.items():
+            column.append(look.get(name))
+        return len(self._looks["uid"]) - 1
+
+
+_LISTS = [name for name, dtype in FEATURES.items() if isinstance(dtype, pl.List)]
+_SEPARATOR = "\x1f"
+"""Stands between the elements of a list until they are in a column: polars takes in Python lists at 10 µs each."""
+
+_LOOKS = FEATURES | dict.fromkeys(_LISTS, pl.String()) | {"uid": pl.String(), "by_day": pl.Boolean()}
+
+_ID = (
+    pl.when(pl.col("name").is_null())
+    .then("uid")
+    .when("by_day")
+    .then(pl.concat_str("uid", pl.col("name").dt.strftime("/%Y-%m-%d")))
+    .otherwise(pl.concat_str("uid", pl.col("name").dt.strftime("/%Y-%m-%dT%H:%M:%SZ")))
+    .alias("id")
+)
+"""The UID, and the name of what is one of several: its original instant, or its day in an all-day series."""
+
+
+def _within(
+    begins: list[datetime], names: list[datetime] | None, span: Span
+) -> tuple[list[datetime], list[datetime] | None]:
+    """Those of a run that begin within the span."""
+    first, last = span
+    if names is None or names is begins:
+        begins = [begin for begin in begins if first <= begin <= last]
+        return begins, None if names is None else begins
+    kept = [(b, n) for b, n in zip(begins, names, strict=True) if first <= b <= last]
+    return [begin for begin, _ in kept], [name for _, name in kept]
 
 
 def _features(event: Event, people: People, length: timedelta) -> dict[str, object]:
@@ -149,13 +191,14 @@ def _features(event: Event, people: People, length: timedelta) -> dict[str, obje
         if category != GOOGLE_KIND
     ]
     return {
-        "title:text": without_url_secrets(unescape(component.text("SUMMARY"))) or None,
-        "location:text": without_url_secrets(unescape(component.text("LOCATION"))) or None,
+        "title:text": without_queries(unescape(component.text("SUMMARY"))) or None,
+        "location:text": without_queries(unescape(component.text("LOCATION"))) or None,
         "organizer:text": people.organizer,
-        "participants:list": people.participants or None,
+        "participants:list": _SEPARATOR.join(people.participants) or None,
         "category:text": categories[0] if categories else None,
-        "categories:list": categories if len(categories) > 1 else None,
+        "categories:list": _SEPARATOR.join(categories) if len(categories) > 1 else None,
         "duration_minutes:number": length.total_seconds() / 60,
+        "all_day:flag": True if event.start.is_date else None,
         "status:text": "tentative" if component.text("STATUS").upper() == "TENTATIVE" else None,
         "response:text": people.response or _outlook_response(event),
     }
@@ -165,15 +208,6 @@ def _outlook_response(event: Event) -> str | None:
     """What Outlook says of the person's own answer; it need not list the person among the attendees."""
     busy = event.component.text("X-MICROSOFT-CDO-BUSYSTATUS").upper()
     return "tentative" if busy == "TENTATIVE" else None
-
-
-def _id(family: Family, event: Event, original: datetime | None) -> str:
-    """The UID, and the original instant (for an all-day series the day) of what is one of several."""
-    if original is None:
-        return family.uid
-    name = event.recurrence_id or event.start
-    shown = original.date().isoformat() if name.is_date else f"{original.isoformat()}Z"
-    return f"{family.series or family.uid}/{shown}"
 
 
 def _naive(moment: datetime) -> datetime:

@@ -21,6 +21,10 @@ FIRST_YEAR, LAST_YEAR = 1600, 9990
 """Years outside are no dates but placeholders (.NET writes 0001, some files 9999)."""
 
 
+ALL_DAY_MARKS = ("X-MICROSOFT-CDO-ALLDAYEVENT", "X-MICROSOFT-MSNCALENDAR-ALLDAYEVENT")
+"""What Exchange and Outlook.com say of events that they write from midnight to midnight."""
+
+
 class Moment(NamedTuple):
     """A date, or a time on a clock. A date has midnight as its wall clock and no zone; nor has a floating time."""
 
@@ -72,7 +76,6 @@ class Event:
         uid: empty if there is none.
         recurrence_id: for an override, which occurrence of its series it stands for; null for a master.
         and_future: whether the override changes the later occurrences as well.
-        version: SEQUENCE, then LAST-MODIFIED or DTSTAMP; the greater one is the newer.
         cancelled: by its STATUS, or because its calendar is a METHOD:CANCEL message.
 
     """
@@ -83,7 +86,6 @@ class Event:
     length: timedelta
     component: Component
     clock: Clock
-    version: tuple[int, str, str]
     recurrence_id: Moment | None = None
     and_future: bool = False
     cancelled: bool = False
@@ -100,16 +102,21 @@ class Event:
     @property
     def sequence(self) -> int:
         """How many times it was changed in a way that matters (SEQUENCE)."""
-        return self.version[0]
+        number = self.component.text("SEQUENCE")
+        return int(number) if re.fullmatch(r"\d{1,9}", number, re.ASCII) else 0
+
+    @property
+    def version(self) -> tuple[int, str, str]:
+        """Of two versions of an event, the newer one has the greater: SEQUENCE, LAST-MODIFIED, DTSTAMP."""
+        return self.sequence, self.component.text("LAST-MODIFIED"), self.component.text("DTSTAMP")
 
 
 class EventError(ValueError):
     """An event that cannot be read. ``reason`` is a note's code; the message says what is wrong with it."""
 
-    def __init__(self, reason: str, message: str, line: int) -> None:
+    def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
         self.reason = reason
-        self.line = line
 
 
 class EventReader:
@@ -129,6 +136,7 @@ class EventReader:
         self._cancels = cancels
         self._remarks = remarks
         self._readings: dict[str, _Reading] = {}
+        self._component = Component("VEVENT", 0)  # the one being read: where warnings point
 
     def read(self, component: Component) -> Event:
         """The event.
@@ -137,6 +145,7 @@ class EventReader:
             EventError: it has no start (``no_start``), or none that can be read (``bad_date``).
 
         """
+        self._component = component
         start = self._start(component)
         override = component.first("RECURRENCE-ID")
         event = Event(
@@ -146,14 +155,13 @@ class EventReader:
             self._length(component, start),
             component,
             self._clock,
-            _version(component),
             cancelled=self._cancels or component.text("STATUS").upper() in ("CANCELLED", "CANCELED"),
         )
         if override:
             named = self._optional(override, override.value, "bad_recurrence_id")
             event.recurrence_id = named or start
             event.and_future = (override.parameter("RANGE") or "").upper() == "THISANDFUTURE"
-        if "RRULE" in component.properties or "RDATE" in component.properties:
+        if component.has("RRULE") or component.has("RDATE"):
             event.rules = [p.value for p in component.all("RRULE") if p.value.strip()]
             event.excluded_rules = [p.value for p in component.all("EXRULE") if p.value.strip()]
             event.extra_dates = list(self._extra_dates(component))
@@ -163,26 +171,25 @@ class EventReader:
     def _start(self, component: Component) -> Moment:
         written = component.all("DTSTART")
         if not written:
-            raise EventError("no_start", "an event without DTSTART was left out", component.line)
+            raise EventError("no_start", "an event without DTSTART was left out")
         try:
             start = self._moment(written[0], written[0].value)
         except ValueError as error:
             message = f"an event was left out: its DTSTART cannot be read ({error})"
-            raise EventError("bad_date", message, written[0].line) from error
+            raise EventError("bad_date", message) from error
         reading = self._reading(written[0])
         if reading.unknown:
-            self._remarks.warn(
-                "tz_unknown",
-                f"the time zone {reading.unknown!r} is not known; {self._instead()}",
-                written[0].line,
-            )
+            self._warn("tz_unknown", f"the time zone {reading.unknown!r} is not known; {self._instead()}")
         elif start.zone is None and not start.is_date and not self._clock.stated:
-            self._remarks.warn("tz_assumed", f"times without a zone: {self._instead()}", written[0].line)
-        if component.text("X-MICROSOFT-CDO-ALLDAYEVENT").upper() == "TRUE" and not start.is_date:
+            self._warn("tz_assumed", f"times without a zone: {self._instead()}")
+        if not start.is_date and any(component.text(name).upper() == "TRUE" for name in ALL_DAY_MARKS):
             day = self._clock.day(start)
             if start.wall.time() == time.min or start.zone is UTC:
                 return Moment(day, None, True)
         return start
+
+    def _warn(self, reason: str, message: str) -> None:
+        self._remarks.warn(reason, message, self._component.line, self._component.text("UID"))
 
     def _instead(self) -> str:
         return f"{self._clock.zone} is assumed"
@@ -196,14 +203,10 @@ class EventReader:
         try:
             length = self._written_length(written, start)
         except (ValueError, OverflowError) as error:
-            self._remarks.warn(
-                "bad_length", f"the end of an event cannot be read, so it has none ({error})", written.line
-            )
+            self._warn("bad_length", f"the end of an event cannot be read, so it has none ({error})")
             return usual
         if length < ZERO:
-            self._remarks.warn(
-                "negative_length", "an event ends before it starts; its length is taken as none", written.line
-            )
+            self._warn("negative_length", "an event ends before it starts; its length is taken as none")
         return max(length, usual)
 
     def _written_length(self, written: Property, start: Moment) -> timedelta:
@@ -235,7 +238,7 @@ class EventReader:
                 return max(parse_duration(end), ZERO)
             return max(self._clock.instant(self._moment(written, end)) - self._clock.instant(start), ZERO)
         except (ValueError, OverflowError) as error:
-            self._remarks.warn("bad_rdate", f"the end of a period cannot be read ({error})", written.line)
+            self._warn("bad_rdate", f"the end of a period cannot be read ({error})")
             return None
 
     def _excluded_dates(self, component: Component) -> Iterable[Moment]:
@@ -253,9 +256,7 @@ class EventReader:
             return self._moment(written, text)
         except ValueError as error:
             name = written.head.partition(";")[0].upper()
-            self._remarks.warn(
-                reason, f"a value of {name} cannot be read and is passed over ({error})", written.line
-            )
+            self._warn(reason, f"a value of {name} cannot be read and is passed over ({error})")
             return None
 
     def _moment(self, written: Property, text: str) -> Moment:
@@ -272,7 +273,7 @@ class EventReader:
                 raise
             # Outlook: TZID=(UTC-05:00) Eastern Time (US & Canada) without the quotes that its colon needs.
             head, _, text = f"{written.head}:{text}".rpartition(":")
-            written = Property(head, text, written.line)
+            written = Property(head, text)
             wall, is_date, offset = parse_digits(text)
         if not FIRST_YEAR <= wall.year < LAST_YEAR:
             raise ValueError(f"the year {wall.year} is none in which things happen")
@@ -300,9 +301,3 @@ class _Reading(NamedTuple):
     zone: tzinfo | None
     is_date: bool
     unknown: str | None
-
-
-def _version(component: Component) -> tuple[int, str, str]:
-    sequence = component.text("SEQUENCE")
-    number = int(sequence) if re.fullmatch(r"\d{1,9}", sequence, re.ASCII) else 0
-    return number, component.text("LAST-MODIFIED"), component.text("DTSTAMP")

@@ -20,7 +20,7 @@ WANTED = frozenset(
         *("UID", "DTSTART", "DTEND", "DURATION", "SUMMARY", "LOCATION", "ORGANIZER", "ATTENDEE"),
         *("CATEGORIES", "STATUS", "SEQUENCE", "DTSTAMP", "LAST-MODIFIED"),
         *("RECURRENCE-ID", "RRULE", "EXRULE", "RDATE", "EXDATE"),
-        *("X-MICROSOFT-CDO-ALLDAYEVENT", "X-MICROSOFT-CDO-BUSYSTATUS"),
+        *("X-MICROSOFT-CDO-ALLDAYEVENT", "X-MICROSOFT-MSNCALENDAR-ALLDAYEVENT", "X-MICROSOFT-CDO-BUSYSTATUS"),
         *("TZID", "TZOFFSETFROM", "TZOFFSETTO", "X-LIC-LOCATION"),
         *("X-WR-TIMEZONE", "X-WR-CALNAME", "METHOD"),
     }
@@ -38,23 +38,15 @@ DEEPEST = 32
 
 
 class Property(NamedTuple):
-    """One content line, unfolded and decoded.
-
-    Attributes:
-        head: the name and the parameters: what stands before the first colon outside quotes.
-        value: what follows it.
-        line: where it begins in the file, from 1.
-
-    """
+    """One content line, unfolded: ``head``, the name and the parameters, and ``value``, what follows the colon."""
 
     head: str
     value: str
-    line: int
 
     def parameter(self, name: str) -> str | None:
         """The value of a parameter, without quotes; null if it is not there. `name` in upper case.
 
-        >>> Property('DTSTART;tzid="Europe/Berlin"', "20240603", 1).parameter("TZID")
+        >>> Property('DTSTART;tzid="Europe/Berlin"', "20240603").parameter("TZID")
         'Europe/Berlin'
         """
         if ";" not in self.head:
@@ -67,7 +59,7 @@ class Property(NamedTuple):
 
 @dataclass(slots=True)
 class Component:
-    """One component: its name, the line it begins on, its wanted properties by name, and what stands inside.
+    """One component: its name, the line it begins on, its wanted properties, and what stands inside it.
 
     ``end`` says how it ended: ``given``; ``missing``: something else began, or the file ended, before its END;
     ``cut``: the file ends inside it in the middle of a line.
@@ -75,25 +67,50 @@ class Component:
 
     name: str
     line: int
-    properties: dict[str, list[Property]] = field(default_factory=dict)
     inside: list[Component] = field(default_factory=list)
     end: Literal["given", "missing", "cut"] = "given"
+    _lines: dict[str, str | list[str]] = field(default_factory=dict)
+
+    def keep(self, name: str, text: str) -> None:
+        """Keep a line. It is taken apart when it is asked for; lists are for names that come again."""
+        known = self._lines.get(name)
+        if known is None:
+            self._lines[name] = text
+        elif isinstance(known, list):
+            known.append(text)
+        else:
+            self._lines[name] = [known, text]
+
+    def has(self, name: str) -> bool:
+        """Whether there is a property of that name."""
+        return name in self._lines
 
     def all(self, name: str) -> list[Property]:
         """The properties of that name, in their order."""
-        return self.properties.get(name, [])
+        known = self._lines.get(name)
+        if known is None:
+            return []
+        return [_property(text) for text in ((known,) if isinstance(known, str) else known)]
 
     def first(self, name: str) -> Property | None:
         """The first property of that name that says anything, or null."""
-        for found in self.properties.get(name, ()):
-            if found.value and not found.value.isspace():
-                return found
-        return None
+        return next((found for found in self.all(name) if found.value.strip()), None)
 
     def text(self, name: str) -> str:
-        """The value of the first property of that name, without space around it; empty if there is none."""
+        """The value of the first property of that name that says anything, without space around it; else empty."""
+        known = self._lines.get(name)
+        if known is None:
+            return ""
+        if isinstance(known, str) and '"' not in known:
+            return known.partition(":")[2].strip()
         found = self.first(name)
         return found.value.strip() if found else ""
+
+
+def _property(text: str) -> Property:
+    quoted = _QUOTED_HEAD.fullmatch(text) if '"' in text else None
+    head, value = quoted.groups() if quoted else text.split(":", 1)
+    return Property(head, value)
 
 
 @dataclass(slots=True)
@@ -117,6 +134,7 @@ class Damage:
         leading: lines with text before the first component.
         stray: lines with text outside any component, further down.
         bad: lines inside components that are no property, and ENDs that end nothing.
+        headless: ENDs of events of which the BEGIN is lost.
         undecodable: wanted lines that are not UTF-8; they were read as Windows-1252.
 
     """
@@ -124,6 +142,7 @@ class Damage:
     leading: Lines = field(default_factory=Lines)
     stray: Lines = field(default_factory=Lines)
     bad: Lines = field(default_factory=Lines)
+    headless: Lines = field(default_factory=Lines)
     undecodable: Lines = field(default_factory=Lines)
 
 
@@ -152,8 +171,9 @@ def parse_calendars(content: bytes) -> tuple[list[Component], Damage]:
 
 _PARAMETER = re.compile(r';\s*([^=;"]+?)\s*=((?:"[^"]*"|[^";])*)')
 _QUOTED_HEAD = re.compile(r'((?:"[^"]*"|[^":])*):(.*)', re.DOTALL)
-_NAME = re.compile(rb"[A-Z0-9-]+")
-_UNWANTED, _NO_NAME = "", "?"
+_NAME = re.compile(r"[A-Z0-9-]+", re.ASCII)
+_UNWANTED, _NO_NAME = "-", "?"
+_SPECIAL = frozenset({"BEGIN", "END", _UNWANTED, _NO_NAME})
 
 
 class _Parser:
@@ -164,79 +184,101 @@ class _Parser:
         self.damage = Damage()
         self._open: list[Component] = []
         self._supplied: Component | None = None
-        self._names = {name.encode(): name for name in (*WANTED, "BEGIN", "END")}
+        self._names = {name: name for name in (*WANTED, "BEGIN", "END")}
+        self._is_clean = True
 
     def read(self, content: bytes) -> None:
-        """Take in every line. The hot loop of the reader: most lines are unwanted and leave it early."""
-        names, pending, begin = self._names, [b""], 0
-        for number, line in enumerate(content.splitlines(), 1):
-            if line[:1] in (b" ", b"\t"):
-                if begin:
-                    pending.append(line[1:])
-                continue
-            if (
-                not line
-            ):  # not the end of a folded line either: CR CR LF is a line end that was converted twice
-                continue
-            if begin:
-                self._take(b"".join(pending), begin)
-                begin = 0
-            head, colon, _ = line.partition(b":")
-            name = names.get(head.partition(b";")[0])
-            if name is None:
-                name = self._spelled(head)
-            # Without a colon it may be a name that is folded; outside components it is text to be mentioned.
-            if name is not _UNWANTED or not colon or not self._open:
-                pending, begin = [line], number
+        """Take in the whole content."""
+        name, text, begin = self._read_lines(self._physical_lines(content))
         whole = content.endswith((b"\n", b"\r"))
         if begin:
-            self._take_last(b"".join(pending), begin, whole)
+            self._take_last(name, text, begin, whole)
         self._close_down_to(0, "missing" if whole else "cut")
 
-    def _spelled(self, head: bytes) -> str:
-        """What an unfamiliar head of a line names; remembered, if it is a name at all."""
-        name = head.partition(b";")[0]
-        plain = name.removeprefix(codecs.BOM_UTF8).strip().upper()
+    def _read_lines(self, lines: list[str]) -> tuple[str, str, int]:
+        """Take in every line but the last one that matters: its name, its text unfolded, and its number.
+
+        The hot loop of the reader: most lines are unwanted and leave it early.
+        """
+        names, is_clean = self._names, self._is_clean
+        name, text, begin = _UNWANTED, "", 0
+        kept: Component | None = None  # the innermost component, if its properties are wanted
+        for number, line in enumerate(lines, 1):
+            if line[:1] == " " or line[:1] == "\t":
+                if begin:
+                    text += line[1:]
+                continue
+            if not line:  # CR CR LF, a line end that was converted twice, does not end a folded line
+                continue
+            if begin:
+                if name in _SPECIAL or kept is None or ":" not in text:
+                    self._take(name, text, begin)
+                    kept = self._open[-1] if self._open and self._open[-1].name in KEPT else None
+                else:
+                    kept.keep(name, text if is_clean else self._cleaned(text, begin))
+                begin = 0
+            head, colon, _ = line.partition(":")
+            name = names.get(head) or self._spelled(head)
+            # Without a colon it may be a name that is folded; outside components it is text to be mentioned.
+            if name is not _UNWANTED or not colon or not self._open:
+                text, begin = line, number
+        return name, text, begin
+
+    def _physical_lines(self, content: bytes) -> list[str]:
+        """The lines as text. Bytes that are not UTF-8, as where a fold cuts a character, are kept as surrogates
+        until the line is whole.
+        """
+        try:
+            text = content.decode()
+            self._is_clean = "\x00" not in text
+        except UnicodeDecodeError:
+            text = content.decode(errors="surrogateescape")
+            self._is_clean = False
+        return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+    def _spelled(self, head: str) -> str:
+        """What the head of a line names that has parameters, or a spelling not met before."""
+        name = head.partition(";")[0]
+        known = self._names.get(name)
+        if known is not None:
+            return known
+        plain = name.removeprefix("\ufeff").strip().upper()
         if not _NAME.fullmatch(plain):
             return _NO_NAME
         return self._names.setdefault(name, self._names.get(plain, _UNWANTED))
 
-    def _take_last(self, raw: bytes, line: int, whole: bool) -> None:
+    def _take_last(self, name: str, text: str, line: int, whole: bool) -> None:
         """Take in the line that the file ends with. Unless it is whole, only an END of it can be trusted."""
-        plain = raw.strip().upper()
-        if whole or plain.startswith((b"BEGIN:", b"END:")):
-            self._take(raw, line)
-        elif self._open and f"END:{self._open[-1].name}".encode().startswith(plain):
-            self._take(f"END:{self._open[-1].name}".encode(), line)
+        if whole or name in ("BEGIN", "END"):
+            self._take(name, text, line)
+        elif self._open and f"END:{self._open[-1].name}".startswith(text.strip().upper()):
+            self._end(self._open[-1].name, line)
 
-    def _take(self, raw: bytes, line: int) -> None:
-        """Take in one unfolded line."""
-        head, colon, value = raw.partition(b":")
-        name = self._names.get(head.partition(b";")[0]) or self._spelled(head)
+    def _take(self, name: str, text: str, line: int) -> None:
+        """Take in one unfolded line; `name` is what its first physical line names."""
+        head, colon, value = text.partition(":")
+        if name is _UNWANTED:  # its name may have a fold in it
+            name = self._spelled(head)
         if name == "BEGIN" and colon:
-            self._begin(value.decode("ascii", "replace").strip().upper(), line)
+            self._begin(value.strip().upper(), line)
         elif name == "END" and colon:
-            self._end(value.decode("ascii", "replace").strip().upper(), line)
+            self._end(value.strip().upper(), line)
         elif not self._open:
             (self.damage.stray if self.calendars else self.damage.leading).add(line)
-        elif not colon or name is _NO_NAME:
+        elif name is _NO_NAME or not colon:
             self.damage.bad.add(line)
-        elif name and self._open[-1].name in KEPT:
-            found = self._property(raw, line)
-            self._open[-1].properties.setdefault(name, []).append(found)
+        elif name is not _UNWANTED and self._open[-1].name in KEPT:
+            self._open[-1].keep(name, text if self._is_clean else self._cleaned(text, line))
 
-    def _property(self, raw: bytes, line: int) -> Property:
+    def _cleaned(self, text: str, line: int) -> str:
+        """The text without NULs, its bytes that were no UTF-8 by themselves read again within the whole line."""
+        text = text.replace("\x00", "")
+        raw = text.encode(errors="surrogateescape")
         try:
-            text = raw.decode()
+            return raw.decode()
         except UnicodeDecodeError:
-            text = raw.decode("cp1252", "replace")
             self.damage.undecodable.add(line)
-        if "\x00" in text:
-            text = text.replace("\x00", "")
-        if '"' in text and (quoted := _QUOTED_HEAD.fullmatch(text)):
-            return Property(quoted[1], quoted[2], line)
-        head, _, value = text.partition(":")
-        return Property(head, value, line)
+            return raw.decode("cp1252", "replace")
 
     def _begin(self, name: str, line: int) -> None:
         if not name or len(self._open) >= DEEPEST:
@@ -265,7 +307,7 @@ class _Parser:
                 self._close_down_to(depth + 1, "missing")
                 self._open.pop()
                 return
-        (self.damage.bad if self._open else self.damage.stray).add(line)
+        (self.damage.headless if name == "VEVENT" else self.damage.bad).add(line)
 
     def _close_down_to(self, depth: int, end: Literal["missing", "cut"]) -> None:
         for component in self._open[depth:]:

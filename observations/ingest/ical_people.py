@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import lru_cache
 from typing import NamedTuple
 
 from observations.ingest.ical_lines import Component, Property
@@ -24,7 +25,7 @@ class People(NamedTuple):
 
     Attributes:
         organizer: address in lower case, or null.
-        participants: organizer and attendees with an address, once each, without rooms and the person.
+        participants: attendees and organizer with an address, once each, without rooms and the person.
         response: what the person answered (PARTSTAT, lower case), or null where they are no attendee.
 
     """
@@ -40,31 +41,32 @@ NOBODY = People(None, [], None)
 def people_of(event: Component, me: Collection[str]) -> People:
     """The people of the event; `me` has the person's own addresses, in lower case.
 
-    A name without an address is no participant: it would not be the same person in another event.
+    A name without an address is no participant: nothing says that it is the same person in another event.
     """
-    if "ATTENDEE" not in event.properties and "ORGANIZER" not in event.properties:
+    if not event.has("ATTENDEE") and not event.has("ORGANIZER"):
         return NOBODY
-    organizer = next(filter(None, map(address_of, event.all("ORGANIZER"))), None)
+    organizer = next((guest.address for guest in map(_guest, event.all("ORGANIZER")) if guest.address), None)
     participants: dict[str, None] = {}
     response = None
-    for attendee in event.all("ATTENDEE"):
-        address = address_of(attendee)
-        if address is None:
-            continue
-        if address in me:
-            response = _answer(attendee) or response
-        elif _is_person(attendee, address):
-            participants[address] = None
+    for guest in map(_guest, event.all("ATTENDEE")):
+        if guest.address in me:
+            response = guest.answer or response
+        elif guest.address and guest.is_person:
+            participants[guest.address] = None
     if organizer and organizer not in me and not organizer.endswith(NO_PERSONS_DOMAINS):
         participants[organizer] = None
     return People(organizer, list(participants), response)
 
 
-def _is_person(attendee: Property, address: str) -> bool:
-    kind = (attendee.parameter("CUTYPE") or "").upper()
-    return kind not in NO_PERSON and not address.endswith(NO_PERSONS_DOMAINS)
+class _Guest(NamedTuple):
+    address: str | None
+    is_person: bool
+    answer: str | None
 
 
-def _answer(attendee: Property) -> str | None:
-    answer = attendee.parameter("PARTSTAT")
-    return answer.lower() if answer else None
+@lru_cache(maxsize=4096)  # the same people come again and again
+def _guest(line: Property) -> _Guest:
+    address = address_of(line)
+    kind = (line.parameter("CUTYPE") or "").upper()
+    is_person = kind not in NO_PERSON and not (address or "").endswith(NO_PERSONS_DOMAINS)
+    return _Guest(address, is_person, (line.parameter("PARTSTAT") or "").lower() or None)

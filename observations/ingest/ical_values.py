@@ -124,19 +124,19 @@ def split_texts(value: str) -> list[str]:
     return [text for text in map(unescape, _COMMA.split(value)) if text]
 
 
-_URL_SECRETS = re.compile(r"(\bhttps?://)(?:[^/@\s]*@)?([^\s?#]*)[?#]?\S*", re.IGNORECASE)
+_QUERY = re.compile(r"(\bhttps?://[^\s?#]*)[?#]\S*", re.IGNORECASE)
 
 
-def without_url_secrets(text: str) -> str:
+def without_queries(text: str) -> str:
     """The text with its web addresses cut to host and path: what follows may be the password of a meeting.
 
-    >>> without_url_secrets("https://zoom.us/j/988?pwd=s3cret Room 2")
+    >>> without_queries("https://zoom.us/j/988?pwd=s3cret Room 2")
     'https://zoom.us/j/988 Room 2'
     """
-    return _URL_SECRETS.sub(r"\1\2", text) if "://" in text else text
+    return _QUERY.sub(r"\1", text) if "://" in text else text
 
 
-_ADDRESS = re.compile(r"[^\s@:;,<>\"'()\[\]]+@[^\s@:;,<>\"'()\[\]]+")
+_ADDRESS = re.compile(r"[^\s@:;,<>\"'()\[\]]+@[^\s@:;,<>\"'()\[\]?&]+")
 
 
 def address_of(person: Property) -> str | None:
@@ -145,6 +145,6 @@ def address_of(person: Property) -> str | None:
     The EMAIL parameter comes before the value, which may be a relay's address (iCloud).
     """
     for text in (person.parameter("EMAIL") if "EMAIL" in person.head.upper() else None, person.value):
-        if text and (found := _ADDRESS.search(text)):
+        if text and (found := _ADDRESS.search(text.replace("%40", "@"))):
             return found[0].lower()
     return None

@@ -15,7 +15,7 @@ from datetime import datetime
 
 from observations.ingest.ical_event import Event
 from observations.ingest.ical_lines import Component
-from observations.ingest.ical_series import Occurrence, Series, Span, lone_overrides
+from observations.ingest.ical_series import Run, Series, Span, begin_of, lone_overrides
 from observations.ingest.remarks import Remarks
 
 Named = tuple[bool, datetime]
@@ -42,9 +42,8 @@ class Family:
     def series(self) -> str | None:
         """What its occurrences have in common, if it recurs: the UID, without Google's mark of a split."""
         series = series_of(self.uid)
-        if self.overrides or series != self.uid or any(event.recurs for event in self.masters.values()):
-            return series
-        return None
+        recurs = self.overrides or series != self.uid or any(event.recurs for event in self.masters.values())
+        return series if recurs else None
 
     def add(self, event: Event, remarks: Remarks) -> None:
         """Take in one event; of two versions the newer one stays."""
@@ -52,19 +51,20 @@ class Family:
             name = (event.recurrence_id.is_date, event.clock.instant(event.recurrence_id))
             self._keep_newer(self.overrides, name, event, remarks)
             return
-        known = next(iter(self.masters.values()), None)
-        if known is not None and event.version > known.version:
-            remarks.leave_out(*SUPERSEDED, len(self.masters))
-            self.masters.clear()
-        if known is not None and event.version < known.version:
-            remarks.leave_out(*SUPERSEDED)
-        else:
-            self._keep_newer(
-                self.masters, (event.start.is_date, event.clock.instant(event.start)), event, remarks
-            )
+        if self.masters:
+            version = next(iter(self.masters.values())).version
+            if event.version < version:
+                remarks.leave_out(*SUPERSEDED)
+                return
+            if event.version > version:
+                remarks.leave_out(*SUPERSEDED, len(self.masters))
+                self.masters.clear()
+        self._keep_newer(
+            self.masters, (event.start.is_date, event.clock.instant(event.start)), event, remarks
+        )
 
-    def occurrences(self, span: Span, remarks: Remarks) -> Iterator[Occurrence]:
-        """When its events took place; those of a series as far as they lie within the span."""
+    def runs(self, span: Span, remarks: Remarks) -> Iterator[Run]:
+        """When its events took place; those of a series as far as they may lie within the span."""
         masters = list(self.masters.values())
         overrides = list(self.overrides.values())
         if not masters:
@@ -76,10 +76,11 @@ class Family:
         masters.sort(key=lambda event: not event.recurs)
         for place, master in enumerate(masters):
             if master.recurs or (overrides and place == 0):
-                yield from Series(master, overrides if place == 0 else [], remarks).occurrences(span)
+                yield from Series(master, overrides if place == 0 else [], remarks).runs(span)
             else:
-                original = master.clock.instant(master.start) if len(masters) > 1 or self.series else None
-                yield Occurrence(master, master.start, original, master.length)
+                is_one_of_several = len(masters) > 1 or self.series is not None
+                name = begin_of(master, master.start) if is_one_of_several else None
+                yield Run.of_one(master, name, master.start.is_date)
 
     @staticmethod
     def _keep_newer(known: dict[Named, Event], name: Named, event: Event, remarks: Remarks) -> None:
@@ -112,7 +113,7 @@ def series_of(uid: str) -> str:
     >>> series_of("4m1c8_R20240304T080000@google.com")
     '4m1c8@google.com'
     """
-    return _SPLIT.sub("", uid)
+    return _SPLIT.sub("", uid) if "_R" in uid else uid
 
 
 _SPLIT = re.compile(r"_R\d{8}(?:T\d{6}Z?)?(?=@|$)", re.ASCII)

@@ -20,7 +20,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone, tzinfo
-from functools import cache
+from functools import cache, cached_property
 from zoneinfo import ZoneInfo, available_timezones
 
 from tzlocal.windows_tz import win_tz
@@ -59,7 +59,7 @@ class Zones:
         if known := exact_zone(tzid):
             return known
         rules = self._definitions.get(tzid)
-        own = rules.zone() if rules else None
+        own = rules.zone if rules else None
         named = [similar_zone(tzid), exact_zone(rules.location) if rules else None]
         for candidate in named:
             if candidate and (rules is None or own is None or rules.agree_with(candidate)):
@@ -104,6 +104,7 @@ class ZoneRules:
     location: str
     observances: tuple[Observance, ...]
 
+    @cached_property
     def zone(self) -> RuleZone | None:
         """The zone that the rules make, or null if none of them can be followed."""
         changes = {}
@@ -117,7 +118,7 @@ class ZoneRules:
 
     def agree_with(self, candidate: tzinfo) -> bool:
         """Whether the zone has the offsets of these rules, in winter and in summer."""
-        own = self.zone()
+        own = self.zone
         endless = any(observance.rules for observance in self.observances)
         year = COMPARED_IN if endless else max(o.start.year for o in self.observances)
         days = [datetime(year, month, 15) for month in (1, 7)]

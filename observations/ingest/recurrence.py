@@ -38,8 +38,14 @@ Integers = npt.NDArray[np.int64]
 STEP_SECONDS = {"HOURLY": 3600, "MINUTELY": 60, "SECONDLY": 1}
 WEEKDAYS = {"MO": 0, "TU": 1, "WE": 2, "TH": 3, "FR": 4, "SA": 5, "SU": 6}
 
+MOST_A_DAY = 96
+"""A rule that comes more often (every quarter of an hour) is no person's calendar and is refused."""
+
+MOST_COUNTED = 366
+"""Unless it ends by COUNT after so many."""
+
 MOST_OCCURRENCES = 100_000
-"""A window with more occurrences than this is not a person's calendar (hourly for eleven years)."""
+"""No rule gives more in one window (hourly for eleven years)."""
 
 MOST_STEPS = 1_000_000
 """So many hours, minutes or seconds of a window are looked at, and no more."""
@@ -103,6 +109,8 @@ def parse_rule(text: str) -> Rule:
         raise RuleError("bad_rule", f"the part {unknown[0][:20]} is not known")
     if parts.get("RSCALE", "GREGORIAN") != "GREGORIAN":
         raise RuleError("bad_rule", f"the calendar RSCALE={parts['RSCALE'][:20]} is not supported")
+    if parts.get("COUNT", "").startswith("-"):
+        del parts["COUNT"]  # some programs write COUNT=-1 for "without end"
     count = _number(parts["COUNT"], "COUNT", 1) if "COUNT" in parts else None
     return Rule(
         cast(Frequency, frequency),
@@ -163,7 +171,7 @@ def _weekdays(text: str) -> tuple[tuple[int, int], ...]:
 def expand(rule: Rule, start: datetime, first: datetime, last: datetime) -> list[datetime]:
     """The rule's wall-clock times from `first` to `last`, both included, in order; none is before `start`.
 
-    COUNT and UNTIL are left to the caller. `start` is the DTSTART that the rule is read with; it is among the
+    COUNT and UNTIL are left to the caller, who may have more to count or to leave out. `start` is the DTSTART that the rule is read with; it is among the
     times only if the rule yields it.
 
     >>> start = datetime(2026, 1, 30, 9)
@@ -174,6 +182,7 @@ def expand(rule: Rule, start: datetime, first: datetime, last: datetime) -> list
         RuleError: the rule is too dense to be worked out (``rule_too_dense``).
 
     """
+    _refuse_dense(rule)
     first = max(first, start)
     last = min(last, first + LONGEST_WINDOW) if first < datetime.max - LONGEST_WINDOW else last
     if first > last:
@@ -183,6 +192,24 @@ def expand(rule: Rule, start: datetime, first: datetime, last: datetime) -> list
     if len(inside) > MOST_OCCURRENCES:
         raise RuleError("rule_too_dense", f"it comes {len(inside):,} times")
     return cast(list[datetime], inside.tolist())
+
+
+def _refuse_dense(rule: Rule) -> None:
+    """Raise RuleError for a rule that comes too often. The window has no say: every reading decides alike."""
+    if rule.count is not None and rule.count <= MOST_COUNTED:
+        return
+    hours, minutes, seconds = len(rule.by_hour), len(rule.by_minute), len(rule.by_second)
+    if rule.frequency not in STEP_SECONDS:
+        a_day = max(hours, 1) * max(minutes, 1) * max(seconds, 1)
+    else:
+        a_day = 86_400 // (STEP_SECONDS[rule.frequency] * rule.interval)
+        a_day = a_day * hours // 24 if hours else a_day
+        if minutes:
+            a_day = a_day * minutes if rule.frequency == "HOURLY" else a_day * minutes // 60
+        if seconds:
+            a_day = a_day * seconds // 60 if rule.frequency == "SECONDLY" else a_day * seconds
+    if a_day > MOST_A_DAY:
+        raise RuleError("rule_too_dense", f"it comes {a_day:,} times a day")
 
 
 class _Days(NamedTuple):
@@ -255,8 +282,6 @@ def _by_days(rule: Rule, start: datetime, first: datetime, last: datetime) -> Mo
     if rule.interval > 1:
         keep &= (period - origin) % rule.interval == 0
     times = _times_of_day(rule, start)
-    if int(keep.sum()) * len(times) > 2 * MOST_OCCURRENCES:
-        raise RuleError("rule_too_dense", f"it comes {len(times):,} times a day")
     moments = (days.number[keep][:, np.newaxis] * _DAY + times).ravel()
     if rule.by_position:
         moments = moments[_at_positions(np.repeat(period[keep], len(times)), rule.by_position)]
@@ -270,7 +295,9 @@ def _by_steps(rule: Rule, start: datetime, first: datetime, last: datetime) -> M
     origin = _seconds(start) // unit * unit
     before, after = (_seconds(first) - origin) // step, (_seconds(last) - origin) // step
     if after - before > MOST_STEPS:
-        raise RuleError("rule_too_dense", f"FREQ={rule.frequency} would need {after - before:,} steps")
+        if rule.count is None:
+            raise RuleError("rule_too_dense", f"FREQ={rule.frequency} would need {after - before:,} steps")
+        after = before + MOST_STEPS  # enough for a rule that soon has counted to its end
     steps = origin + np.arange(before, after + 1) * step
     steps = steps[_step_matches(steps, rule)]
     within = _times_within_step(rule, start)

@@ -20,9 +20,11 @@ class Remarks:
     _said: dict[tuple[str, str, str], Note] = field(default_factory=dict)
     _rejects: list[Note] = field(default_factory=list)
 
-    def reject(self, reason: str, message: str, line: int | None = None, item: str | None = None) -> None:
+    def reject(
+        self, reason: str, message: str, line: int | None = None, item: str | None = None, count: int = 1
+    ) -> None:
         """A record could not be read."""
-        self._rejects.append(Note("reject", self.source, reason, message, line, item or None))
+        self._rejects.append(Note("reject", self.source, reason, message, line, item or None, count))
 
     def warn(
         self, reason: str, message: str, line: int | None = None, item: str | None = None, count: int = 1
