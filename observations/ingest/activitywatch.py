@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 import polars as pl
 
 from observations.ingest.base import BATCH_ROWS, Batch, Note, ReadOptions, Source
-from observations.ingest.json_logs import bad_record
+from observations.ingest.json_logs import bad_record, cut_note
 from observations.ingest.json_stream import BrokenJson, JsonStream
 from observations.ingest.rows import RawRows, observe_rows
 from observations.ingest.text import as_utf8, head_as_utf8
@@ -67,11 +67,14 @@ class ActivityWatchReader:
         """One batch for each bucket."""
         notes: list[Note] = []
         with source.open() as stream, as_utf8(stream) as text:
+            json = JsonStream(text)
             try:
-                for bucket in _buckets(JsonStream(text), source.label, notes):
+                for bucket in _buckets(json, source.label, notes):
                     yield _batch(bucket, source.label, options)
             except BrokenJson as error:
-                notes.append(bad_record(source.label, error.line, error))
+                message = "from here on it is no JSON; what comes after is not read"
+                notes.append(Note("reject", source.label, "bad_record", message, error.line))
+            notes += cut_note(json, source.label)
         yield Batch(empty_observations(), tuple(notes))
 
 
@@ -83,6 +86,7 @@ class Bucket:
     type: str | None = None
     hostname: str | None = None
     events: list[pl.DataFrame] = field(default_factory=list)
+    broken: BrokenJson | None = None
 
     def read_member(self, key: str, json: JsonStream, label: str, notes: list[Note]) -> None:
         """Take in the member of the bucket at whose value the cursor is."""
@@ -120,18 +124,23 @@ def _buckets(json: JsonStream, label: str, notes: list[Note]) -> Iterator[Bucket
     for key in json.members():
         if key == "buckets" and json.peek() == "{":
             for name in json.members():
-                yield _bucket(name, json, label, notes)
+                named = _bucket(name, json, label, notes)
+                yield named
+                if named.broken is not None:
+                    raise named.broken
         else:
             bucket.read_member(key, json, label, notes)
     yield bucket
 
 
 def _bucket(name: str, json: JsonStream, label: str, notes: list[Note]) -> Bucket:
+    """The bucket at the cursor, as far as it can be read."""
     bucket = Bucket(name)
-    if json.peek() != "{":
-        raise BrokenJson(json.line)
-    for key in json.members():
-        bucket.read_member(key, json, label, notes)
+    try:
+        for key in json.members():
+            bucket.read_member(key, json, label, notes)
+    except BrokenJson as error:
+        bucket.broken = error
     return bucket
 
 

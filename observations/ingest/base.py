@@ -358,5 +358,5 @@ def _as_text(column: str, dtype: pl.DataType) -> pl.Expr:
 
 def _spread(values: pl.Series, where: pl.Series) -> pl.Series:
     """A series as long as `where`, with `values` in order where it is true and null elsewhere."""
-    place = (where.cast(pl.Int64).cum_sum() - 1).cast(pl.UInt32)
+    place = (where.cast(pl.Int64).cum_sum() - 1).clip(lower_bound=0).cast(pl.UInt32)
     return values.gather(pl.select(pl.when(where).then(place)).to_series())

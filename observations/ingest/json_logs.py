@@ -47,14 +47,25 @@ class JsonReader:
         """One batch for each `BATCH_ROWS` records."""
         rows, notes = RawRows(), list[Note]()
         with source.open() as stream, as_utf8(stream) as text:
-            for line, record in _records(JsonStream(text)):
+            json = JsonStream(text)
+            for line, record in _records(json):
                 if isinstance(record, dict):
                     rows.add(line, record)
                 else:
                     notes.append(bad_record(source.label, line, record))
                 if len(rows) >= BATCH_ROWS:
                     yield _batch(rows, notes, source.label, options)
+            notes += cut_note(json, source.label)
         yield _batch(rows, notes, source.label, options)
+
+
+def cut_note(json: JsonStream, label: str) -> list[Note]:
+    """What is to be said where the text ended too early."""
+    return (
+        [Note("warning", label, "cut_off", "the file ends before its JSON does", json.line)]
+        if json.cut
+        else []
+    )
 
 
 def bad_record(label: str, line: int, record: object) -> Note:

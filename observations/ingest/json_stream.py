@@ -45,6 +45,7 @@ class JsonStream:
         self._at = 0
         self._ended = False
         self.line = 1
+        self.cut = False  # the text ended within a list or an object
 
     def peek(self) -> str:
         """The character with which the next piece begins; empty at the end of the text."""
@@ -97,16 +98,17 @@ class JsonStream:
             except BrokenJson as error:
                 yield line, error
                 self.skip_to_next_object()
-        self._advance(self._at + len(mark))
+        self._close(mark)
 
     def members(self) -> Iterator[str]:
         """The keys of the object at the cursor. The caller takes each one's value before asking for the next.
 
         Raises:
-            BrokenJson: what comes is no member.
+            BrokenJson: what comes is no object, or no member of one.
 
         """
-        assert self.peek() == "{", "an object"
+        if self.peek() != "{":
+            raise BrokenJson(self.line)
         self._advance(self._at + 1)
         while (mark := self.peek()) not in ("}", ""):
             if mark == ",":
@@ -117,6 +119,11 @@ class JsonStream:
                 raise BrokenJson(self.line)
             self._advance(self._at + 1)
             yield key
+        self._close(mark)
+
+    def _close(self, mark: str) -> None:
+        """Move past the end of a list or object, or note that the text ends before it does."""
+        self.cut = self.cut or not mark
         self._advance(self._at + len(mark))
 
     def skip_to_next_object(self) -> None:
