@@ -89,7 +89,7 @@ class _Life:
     def add(
         self, day: date, minute: float, type: str, action: str, features: Mapping[str, Value | None]
     ) -> None:
-        moment = datetime.combine(day, time()) + timedelta(minutes=round(minute))
+        moment = datetime.combine(day, time()) + timedelta(seconds=round(minute * 60))
         self.records.add(
             type,
             action,
