@@ -16,7 +16,7 @@ from observations.ingest.rows import (
     LARGEST_EXACT,
     LINE,
     TEXTS,
-    as_text,
+    RawRows,
     observe_rows,
     require_timestamp,
     without_secrets,
@@ -51,12 +51,14 @@ class ParquetReader:
 
 
 def _batch(part: pl.DataFrame, first_line: int, label: str, options: ReadOptions) -> Batch:
-    try:
-        return Batch(_clean(check_observations(part)))
-    except SchemaError:
-        require_timestamp(part.columns, label, options)
-        lines = pl.int_range(first_line, first_line + part.height, dtype=pl.Int64, eager=True).alias(LINE)
-        return observe_rows(pl.DataFrame([lines, *_raw_columns(part)]), label, options)
+    if BASE.keys() <= set(part.columns):
+        try:
+            return Batch(_clean(check_observations(part)))
+        except SchemaError as error:
+            raise SourceError(label, str(error)) from error
+    require_timestamp(part.columns, label, options)
+    lines = pl.int_range(first_line, first_line + part.height, dtype=pl.Int64, eager=True).alias(LINE)
+    return observe_rows(pl.DataFrame([lines, *_raw_columns(part)]), label, options)
 
 
 def _clean(frame: pl.DataFrame) -> pl.DataFrame:
@@ -69,10 +71,10 @@ def _raw_columns(table: pl.DataFrame) -> Iterator[pl.Series]:
     """The table's columns as those of raw rows; the fields of structs by their own names, joined by dots."""
     seen: set[str] = set()
     for series in _flat(table):
-        column = _text_column(series) if series.name in TEXTS else _feature_column(series)
-        if column is not None and column.name not in seen and column.null_count() < len(column):
-            seen.add(column.name)
-            yield column
+        for column in [_text_column(series)] if series.name in TEXTS else _feature_columns(series):
+            if column.name not in seen and column.null_count() < len(column):
+                seen.add(column.name)
+                yield column
 
 
 def _flat(table: pl.DataFrame, prefix: str = "") -> Iterator[pl.Series]:
@@ -96,28 +98,32 @@ def _written(series: pl.Series) -> pl.Series:
     return series.dt.strftime("%Y-%m-%dT%H:%M:%S%.6f" + ("%:z" if aware else ""))
 
 
-def _feature_column(series: pl.Series) -> pl.Series | None:
+def _feature_columns(series: pl.Series) -> Iterator[pl.Series]:
+    """The feature columns that a column makes: one, or another for integers too large to be numbers."""
     name, dtype = series.name, series.dtype
     if dtype == pl.Boolean:
-        return _named(series, name, "flag")
-    if dtype.is_integer() and not series.is_between(-LARGEST_EXACT, LARGEST_EXACT).all():
-        return _named(series.cast(pl.String), name, "text")
-    if dtype.is_numeric():
+        yield _named(series, name, "flag")
+    elif dtype.is_integer():
+        wide = series.cast(pl.Int128)
+        exact = wide.is_between(-LARGEST_EXACT, LARGEST_EXACT)
+        yield _named(wide.set(~exact, None), name, "number")
+        yield _named(wide.set(exact, None), name, "text")
+    elif dtype.is_numeric():
         number = series.cast(pl.Float64)
-        return _named(number.set(~number.is_finite(), None), name, "number")
-    if isinstance(dtype, pl.Duration):
-        return _named(series.dt.total_milliseconds() / 60_000, f"{name}_minutes", "number")
-    if isinstance(dtype, pl.List) and not dtype.inner.is_nested():
-        return _named(series.list.drop_nulls().cast(pl.List(pl.String)), name, "list")
-    if dtype.is_nested():
-        return _named(
-            pl.Series(name, [None if v is None else as_text(v) for v in series.to_list()]), name, "text"
-        )
-    if isinstance(dtype, pl.Datetime):
-        return _named(_written(series), name, "text")
-    if dtype == pl.Binary:
-        return None
-    return _named(series.cast(pl.String), name, "text")
+        yield _named(number.set(~number.is_finite(), None), name, "number")
+    elif isinstance(dtype, pl.Duration):
+        yield _named(series.dt.total_milliseconds() / 60_000, f"{name}_minutes", "number")
+    elif isinstance(dtype, pl.List) and not dtype.inner.is_nested():
+        yield _named(series.list.drop_nulls().cast(pl.List(pl.String)), name, "list")
+    elif dtype.is_nested():
+        rows = RawRows()
+        for value in series.to_list():
+            rows.add(None, {name: value})
+        yield from rows.take().drop(LINE).get_columns()
+    elif isinstance(dtype, pl.Datetime):
+        yield _named(_written(series), name, "text")
+    elif dtype != pl.Binary:
+        yield _named(series.cast(pl.String), name, "text")
 
 
 def _named(series: pl.Series, name: str, kind: Kind) -> pl.Series:
