@@ -129,6 +129,48 @@ def creature_of_habit(seed: int, weeks: int = 12, user: str = "ada", tz: str = "
     return _person(life, TRUTHS, weeks)
 
 
+def somebody_untidy(seed: int, weeks: int = 10) -> Person:
+    """A person whose days are a mess: habits at any hour, midnight too, in bursts; all-day things; empty titles."""
+    life = _Life("ada", "UTC", np.random.default_rng([seed, 3]), Records())
+    kinds = (("calendar", "created"), ("email", "sent"), ("command", "ran"), ("odd", "did"))
+    habits = [
+        (float(life.minute(0, 24)), float(life.rng.choice([1, 8, 40])), life.rng.integers(0, 7, 3).tolist())
+        for _ in range(6)
+    ]
+    centre = life.minute(0, 24)
+    for day in every(1, weeks * 7):
+        if not life.chance(0.85):
+            continue
+        for number, (minute, spread, days) in enumerate(habits):
+            if day.weekday() in days and life.chance(0.9):
+                at = minute + life.rng.normal(0, spread)
+                for _ in range(int(life.rng.choice([1, 1, 1, 2, 5]))):
+                    at += float(life.rng.choice([0.05, 0.2, 30]))
+                    life.add(day, at % 1440, *kinds[number % 4], _untidy(life, f"habit {number}"))
+        for _ in range(int(life.rng.integers(0, 8))):
+            at = life.rng.normal(centre, 240)
+            type, action = kinds[int(life.rng.integers(4))]
+            life.add(day, at % 1440, type, action, _untidy(life, life.pick("x", "y", "z", "")))
+            if life.chance(0.3):
+                life.add(day, (at + life.rng.uniform(0, 30)) % 1440, "odd", "did", {"title": "afterwards"})
+        if life.chance(0.2):
+            life.add(day, 0, "calendar", "created", {"title": "away", "all_day": True})
+    person = _person(life, (), weeks)
+    # Things of the same second have no order that another program would have to agree with.
+    distinct = person.observations.unique("local", keep="first", maintain_order=True)
+    return Person(distinct, (), person.as_of)
+
+
+def _untidy(life: _Life, title: str) -> dict[str, Value | None]:
+    features: dict[str, Value | None] = {
+        "title": title,
+        "room": "a" if title == "habit 1" else life.pick("a", "b", "c"),
+        "size": float(life.rng.normal(60, 1) if title == "habit 2" else life.rng.integers(0, 100)),
+        "to": ["omar@example.org"] if title == "habit 3" else [life.pick(*FRIENDS), life.pick(*FRIENDS)],
+    }
+    return features
+
+
 TRUTHS = (
     Truth(
         "temporal",
