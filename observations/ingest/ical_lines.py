@@ -249,10 +249,10 @@ class _Parser:
 
     def _take_last(self, name: str, text: str, line: int, whole: bool) -> None:
         """Take in the line that the file ends with. Unless it is whole, only an END of it can be trusted."""
-        if whole or name in ("BEGIN", "END"):
-            self._take(name, text, line)
-        elif self._open and f"END:{self._open[-1].name}".startswith(text.strip().upper()):
+        if self._open and f"END:{self._open[-1].name}".startswith(text.strip().upper()):
             self._end(self._open[-1].name, line)
+        elif whole or name in ("BEGIN", "END"):
+            self._take(name, text, line)
 
     def _take(self, name: str, text: str, line: int) -> None:
         """Take in one unfolded line; `name` is what its first physical line names."""

@@ -28,9 +28,9 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from observations.ingest.ical_event import Event, Moment
+from observations.ingest.ical_rules import Rule, RuleError, expand, parse_rule
 from observations.ingest.ical_series_clock import SeriesClock
 from observations.ingest.ical_values import DAY, ZERO
-from observations.ingest.recurrence import Rule, RuleError, expand, parse_rule
 from observations.ingest.remarks import Remarks
 
 LARGEST_MOVE = timedelta(days=3660)

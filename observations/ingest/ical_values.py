@@ -31,15 +31,22 @@ def parse_digits(text: str) -> Digits:
         ValueError: it writes none, or one that does not exist.
 
     """
+    try:
+        return _parse_usual_digits(text) or _parse_other_digits(text.strip())
+    except ValueError:
+        return _parse_other_digits(text.strip())
+
+
+def _parse_usual_digits(text: str) -> Digits | None:
+    """The spellings of the standard, which are nearly all there is."""
     size = len(text)
-    if text[:8].isdigit():  # the spellings of the standard, which are nearly all there is
-        if size == 16 and text[15] == "Z" and text[8] == "T":
-            return Digits(datetime.fromisoformat(text[:15]), False, UTC)
-        if size == 15 and text[8] == "T":
-            return Digits(datetime.fromisoformat(text), False, None)
-        if size == 8:
-            return Digits(datetime.fromisoformat(text), True, None)
-    return _parse_other_digits(text.strip())
+    if not text[:8].isdigit():
+        return None
+    if size == 16 and text[8] == "T" and text[15] == "Z":
+        return Digits(datetime.fromisoformat(text[:15]), False, UTC)
+    if size == 15 and text[8] == "T":
+        return Digits(datetime.fromisoformat(text), False, None)
+    return Digits(datetime.fromisoformat(text), True, None) if size == 8 else None
 
 
 _DIGITS = re.compile(

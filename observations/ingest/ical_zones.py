@@ -27,8 +27,8 @@ from tzlocal.windows_tz import win_tz
 
 from observations.ingest.ical_display_names import DISPLAY_NAMES
 from observations.ingest.ical_lines import Component
+from observations.ingest.ical_rules import RuleError, expand, parse_rule
 from observations.ingest.ical_values import ZERO, parse_digits, parse_offset
-from observations.ingest.recurrence import RuleError, expand, parse_rule
 
 EARLIEST, LATEST = datetime(1970, 1, 1), datetime(2100, 1, 1)
 """A VTIMEZONE is worked out for these years; before and after, its nearest offset holds."""
@@ -183,11 +183,14 @@ def _observance(part: Component) -> Observance:
     dates = [
         parse_digits(text.partition("/")[0]).wall for p in part.all("RDATE") for text in p.value.split(",")
     ]
+    rules = tuple(p.value for p in part.all("RRULE"))
+    for rule in rules:
+        parse_rule(rule)
     return Observance(
         parse_offset(part.text("TZOFFSETFROM")),
         parse_offset(part.text("TZOFFSETTO")),
         parse_digits(part.text("DTSTART")).wall,
-        tuple(p.value for p in part.all("RRULE")),
+        rules,
         tuple(dates),
     )
 

@@ -50,6 +50,9 @@ MOST_OCCURRENCES = 100_000
 MOST_STEPS = 1_000_000
 """So many hours, minutes or seconds of a window are looked at, and no more."""
 
+SPARE = 4_000
+"""So many times more than it counts a rule gives, in place of those that the caller leaves out (an hour of seconds)."""
+
 LONGEST_INTERVAL = 1_000_000
 
 LONGEST_WINDOW = timedelta(days=400 * 365)
@@ -189,6 +192,8 @@ def expand(rule: Rule, start: datetime, first: datetime, last: datetime) -> list
         return []
     moments = (_by_steps if rule.frequency in STEP_SECONDS else _by_days)(rule, start, first, last)
     inside = moments[(moments >= np.datetime64(first, "s")) & (moments <= np.datetime64(last, "s"))]
+    if rule.count is not None:
+        inside = inside[: rule.count + SPARE]
     if len(inside) > MOST_OCCURRENCES:
         raise RuleError("rule_too_dense", f"it comes {len(inside):,} times")
     return cast(list[datetime], inside.tolist())
@@ -294,17 +299,26 @@ def _by_steps(rule: Rule, start: datetime, first: datetime, last: datetime) -> M
     step = unit * rule.interval
     origin = _seconds(start) // unit * unit
     before, after = (_seconds(first) - origin) // step, (_seconds(last) - origin) // step
-    if after - before > MOST_STEPS:
-        if rule.count is None:
-            raise RuleError("rule_too_dense", f"FREQ={rule.frequency} would need {after - before:,} steps")
-        after = before + MOST_STEPS  # enough for a rule that soon has counted to its end
-    steps = origin + np.arange(before, after + 1) * step
-    steps = steps[_step_matches(steps, rule)]
+    needed = after - before + 1
+    if rule.count is None and needed > MOST_STEPS:
+        raise RuleError("rule_too_dense", f"FREQ={rule.frequency} would need {needed:,} steps")
+    found = np.zeros(0, dtype=np.int64)
+    # A rule that counts soon comes to its end, unless its BY parts keep it waiting.
+    for size in (needed,) if rule.count is None else (rule.count + SPARE, MOST_STEPS):
+        steps = origin + np.arange(before, before + min(size, needed)) * step
+        found = _within_steps(steps[_step_matches(steps, rule)], rule, start)
+        if rule.count is not None and len(found) >= rule.count + SPARE:
+            break
+    return found.astype("datetime64[s]")
+
+
+def _within_steps(steps: Integers, rule: Rule, start: datetime) -> Integers:
+    """The times of a rule within the hours, minutes or seconds that it comes in."""
     within = _times_within_step(rule, start)
-    moments = (steps[:, np.newaxis] + within).ravel()
+    found = (steps[:, np.newaxis] + within).ravel()
     if rule.by_position:
-        moments = moments[_at_positions(np.repeat(steps, len(within)), rule.by_position)]
-    return moments.astype("datetime64[s]")
+        found = found[_at_positions(np.repeat(steps, len(within)), rule.by_position)]
+    return found
 
 
 def _seconds(moment: datetime) -> int:
