@@ -6,58 +6,26 @@ observations up to `as_of` and the settings, and of nothing else.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Sequence
+from datetime import datetime
 
 import numpy as np
-import orjson
 import polars as pl
 
 from observations.features import with_features
 from observations.schema import check_observations, unique_observations
 from patterns.candidates import Candidates, Detector
 from patterns.detectors import DETECTORS
-from patterns.lacks import lacking
-from patterns.lifecycle import Standing, Status, fold
-from patterns.log import Flags, Ints, Log
+from patterns.echoes import echoes
+from patterns.frame import PATTERNS, to_frame, was_confirmed, worth_showing
+from patterns.lifecycle import Standing, fold
+from patterns.log import Flags, Log
 from patterns.settings import Settings
-from patterns.significance import binomial_tail, rate_interval
-from patterns.statement import statement
 from patterns.subjects import find_subjects
-
-PATTERNS: Mapping[str, pl.DataType] = {
-    "id": pl.String(),
-    "user_id": pl.String(),
-    "type": pl.String(),
-    "statement": pl.String(),
-    "rule": pl.String(),  # JSON
-    "status": pl.String(),
-    "confidence": pl.Float64(),
-    "components": pl.Struct({n: pl.Float64() for n in ("count", "recency", "consistency", "span")}),
-    "support": pl.Int64(),
-    "opportunities": pl.Int64(),
-    "contradictions": pl.Int64(),
-    "p_value": pl.Float64(),
-    "rate_interval": pl.List(pl.Float64()),
-    "lacks": pl.List(pl.String()),
-    "first_seen": pl.String(),  # RFC 3339
-    "last_seen": pl.String(),
-    "confirmed_at": pl.String(),
-    "expired_at": pl.String(),
-    "evidence": pl.List(pl.String()),  # ids, newest first
-    "superseded_by": pl.String(),
-    "source": pl.String(),
-}
-"""The frame of patterns: contract, section 2, one row a pattern."""
+from patterns.succession import with_successors
 
 _ACCOUNT_FOR_TIMES = ("temporal", "workflow")
 """Types that say when an event happens; how a thing is done and with whom says nothing of that."""
-
-EVIDENCE = 20
-"""How many supporting observations a pattern names."""
-DECLARED_SHARE = 0.9
-"""From this share of support in one recurring series on, a pattern only restates the calendar."""
 
 
 def evaluate(
@@ -66,7 +34,7 @@ def evaluate(
     settings: Settings | None = None,
     detectors: Sequence[Detector] = DETECTORS,
 ) -> pl.DataFrame:
-    """All patterns of all people at `as_of`: a frame with the columns of `PATTERNS`.
+    """All patterns of all people at `as_of`: a frame with the columns of `patterns.frame.PATTERNS`.
 
     Args:
         observations: an observation frame (`observations.schema`), in any order, repeated or not.
@@ -84,214 +52,43 @@ def evaluate(
     log = Log.of(with_features(unique_observations(check_observations(observations))), as_of, settings)
     if not len(log):
         return pl.DataFrame(schema=dict(PATTERNS))
+    judged = judge(log, settings, detectors)
+    kept = {name: worth_showing(candidates, standing) for name, (candidates, standing) in judged.items()}
+    if "temporal" in judged and "workflow" in judged:
+        said = echoes(*judged["temporal"], *judged["workflow"])
+        kept["temporal"] = kept["temporal"][~said[kept["temporal"]]]
+    parts = [to_frame(log, *judged[name], kept[name], settings) for name in judged]
+    return _ordered(with_successors(pl.concat(parts))) if parts else pl.DataFrame(schema=dict(PATTERNS))
+
+
+def judge(
+    log: Log, settings: Settings, detectors: Sequence[Detector] = DETECTORS
+) -> dict[str, tuple[Candidates, Standing]]:
+    """For each detector's type its candidates, and how they stand at the evaluation time."""
     subjects = find_subjects(log, least=max(settings.confirmation_count - 2, 2))
     explained = np.zeros(len(log), dtype=np.bool_)
-    parts = []
+    judged: dict[str, tuple[Candidates, Standing]] = {}
     for detector in detectors:
         candidates = detector.detect(log, subjects, settings, explained)
         standing = fold(candidates, log.as_of_local[candidates.user], settings)
-        if candidates.type in _ACCOUNT_FOR_TIMES:
-            explained |= _explained(candidates, standing, len(log))
-        parts.append(_frame(log, candidates, standing, settings))
-    patterns = pl.concat([p for p in parts if p.height]) if any(p.height for p in parts) else parts[0]
-    rank = pl.col("status").replace_strict(
-        {"confirmed": 0, "tracking": 1, "expired": 2}, return_dtype=pl.Int8
-    )
-    ordered = patterns.with_columns(rank.alias("_rank"))
-    ordered = ordered.sort(
-        "user_id", "_rank", pl.col("confidence").round(9), "id", descending=[False, False, True, False]
-    )
-    return ordered.drop("_rank")
+        judged[detector.type] = candidates, standing
+        if detector.type in _ACCOUNT_FOR_TIMES:
+            explained = explained | _explained(candidates, standing, len(log))
+    return judged
 
 
 def _explained(candidates: Candidates, standing: Standing, events: int) -> Flags:
     """(events,) those that support a candidate which was confirmed at some time."""
-    confirmed = np.zeros(len(candidates), dtype=np.bool_)
-    confirmed[[t.candidate for t in standing.transitions if t.after is Status.confirmed]] = True
     trials = candidates.trials
-    rows = trials.hit & confirmed[trials.candidate] & (trials.event >= 0)
+    rows = trials.hit & was_confirmed(standing)[trials.candidate] & (trials.event >= 0)
     answer = np.zeros(events, dtype=np.bool_)
     answer[trials.event[rows]] = True
     return answer
 
 
-def _frame(log: Log, candidates: Candidates, standing: Standing, settings: Settings) -> pl.DataFrame:
-    """The patterns of one detector."""
-    chosen = np.flatnonzero(standing.began)
-    if not len(chosen):
-        return pl.DataFrame(schema=dict(PATTERNS))
-    trials = candidates.trials
-    end = np.searchsorted(trials.candidate, chosen, side="right")
-    start = np.searchsorted(trials.candidate, chosen, side="left")
-    ids = log.frame.get_column("id")
-    written = _timestamps(log)
-    supporting = [
-        row[trials.hit[row]]
-        for row in (np.arange(a, b) for a, b in zip(standing.episode[chosen], end, strict=True))
-    ]
-    firsts = np.array([trials.event[r[0]] for r in supporting])
-    lasts = np.array([trials.event[r[-1]] for r in supporting])
-    origins = np.array(
-        [trials.event[a + np.argmax(trials.hit[a:b])] for a, b in zip(start, end, strict=True)]
+def _ordered(patterns: pl.DataFrame) -> pl.DataFrame:
+    rank = pl.col("status").replace_strict(
+        {"confirmed": 0, "tracking": 1, "expired": 2}, return_dtype=pl.Int8
     )
-    evidence = [ids.gather(trials.event[r[::-1][:EVIDENCE]]).to_list() for r in supporting]
-    rules = [candidates.rules[c] for c in chosen.tolist()]
-    users = [log.users[u] for u in candidates.user[chosen].tolist()]
-    low, high = rate_interval(standing.vote_support[chosen], standing.vote_opportunities[chosen])
-    parts = standing.components
-    offset = (
-        log.frame.select(pl.col("local").dt.epoch("us") - pl.col("at").dt.epoch("us")).to_series().to_numpy()
-    )
-    frame = pl.DataFrame(
-        {
-            "id": [
-                pattern_id(u, candidates.type, r, ids[int(o)])
-                for u, r, o in zip(users, rules, origins, strict=True)
-            ],
-            "user_id": users,
-            "type": [candidates.type] * len(chosen),
-            "statement": [statement(candidates.type, r) for r in rules],
-            "rule": [orjson.dumps(r).decode() for r in rules],
-            "status": [Status(s).name for s in standing.status[chosen]],
-            "confidence": standing.confidence[chosen],
-            "components": [
-                {
-                    "count": float(parts.count[c]),
-                    "recency": float(parts.recency[c]),
-                    "consistency": float(parts.consistency[c]),
-                    "span": float(parts.span[c]),
-                }
-                for c in chosen
-            ],
-            "support": standing.support[chosen],
-            "opportunities": standing.opportunities[chosen],
-            "contradictions": standing.contradictions[chosen],
-            "p_value": binomial_tail(
-                standing.vote_support[chosen],
-                standing.vote_opportunities[chosen],
-                candidates.null_rate[chosen],
-            ),
-            "rate_interval": [[float(a), float(b)] for a, b in zip(low, high, strict=True)],
-            "lacks": lacking(candidates, standing, chosen, settings),
-            "first_seen": written.gather(firsts),
-            "last_seen": written.gather(lasts),
-            "confirmed_at": _moments(
-                standing.confirmed[chosen], offset[np.maximum(standing.confirmed_event[chosen], 0)]
-            ),
-            "expired_at": _moments(standing.expired[chosen], offset[lasts]),
-            "evidence": evidence,
-            "superseded_by": [None] * len(chosen),
-            "source": _sources(log, [trials.event[r] for r in supporting]),
-        },
-        schema=dict(PATTERNS),
-    )
-    return with_successors(frame)
-
-
-def pattern_id(user: str, type: str, rule: Mapping[str, object], origin: str) -> str:
-    """The id of a pattern: what it is about, and for temporal ones the observation it began with.
-
-    A time of day and its tolerance sharpen as evidence comes in, and the minutes of a workflow do, and the hours
-    of an avoided slot; so they are no part of the id.
-    """
-    drifting = {"time", "tolerance_minutes", "rrule", "dtstart", "within_minutes", "min", "max", "from", "to"}
-    lasting = {k: v for k, v in rule.items() if k not in drifting}
-    key: list[object] = [user, type, lasting]
-    if len(lasting) < len(rule) and type != "workflow":
-        key.append(origin)
-    return hashlib.blake2b(orjson.dumps(key, option=orjson.OPT_SORT_KEYS), digest_size=8).hexdigest()
-
-
-def with_successors(patterns: pl.DataFrame) -> pl.DataFrame:
-    """The frame with ``superseded_by`` set where one pattern took another's place.
-
-    The successor is confirmed, is about the same thing (the same `where`, and feature), and began within four
-    weeks of the other's end, while the other is no longer confirmed.
-    """
-    about = pl.struct(
-        pl.col("rule").str.json_path_match("$.where").fill_null("").alias("where"),
-        pl.col("rule").str.json_path_match("$.feature").fill_null("").alias("feature"),
-    )
-    times = patterns.select(
-        "id",
-        "user_id",
-        "status",
-        "support",
-        about.alias("about"),
-        pl.col("first_seen").str.slice(0, 19).str.to_datetime().alias("first"),
-        pl.col("last_seen").str.slice(0, 19).str.to_datetime().alias("last"),
-    )
-    left = times.filter(pl.col("status") != "confirmed")
-    right = times.filter(pl.col("status") == "confirmed")
-    if not left.height or not right.height:
-        return patterns
-    near = timedelta(days=28)
-    links = (
-        left.join(right, on=["user_id", "about"], suffix="_new")
-        .filter(
-            (pl.col("first_new") > pl.col("first"))
-            & (pl.col("first_new") > pl.col("last") - near)
-            & (pl.col("first_new") < pl.col("last") + near)
-        )
-        .sort("id", "support_new", "id_new", descending=[False, True, False])
-        .unique("id", keep="first", maintain_order=True)
-        .select("id", pl.col("id_new").alias("_successor"))
-    )
-    return (
-        patterns.join(links, on="id", how="left", maintain_order="left")
-        .with_columns(superseded_by=pl.col("_successor"))
-        .drop("_successor")
-    )
-
-
-def _timestamps(log: Log) -> pl.Series:
-    """(events,) RFC 3339 with the offset the person's clock had."""
-    offset = log.frame.select(pl.col("local").dt.epoch("us") - pl.col("at").dt.epoch("us")).to_series()
-    local = log.frame.get_column("local").dt.epoch("us")
-    return pl.Series(_rfc3339_series(local, offset))
-
-
-def _rfc3339_series(local: pl.Series, offset: pl.Series) -> pl.Series:
-    minutes = offset // 60_000_000
-    frame = pl.DataFrame({"local": local.cast(pl.Datetime("us")), "minutes": minutes})
-    size = pl.col("minutes").abs()
-    return frame.select(
-        pl.concat_str(
-            pl.col("local").dt.strftime("%Y-%m-%dT%H:%M:%S"),
-            pl.when(pl.col("minutes") < 0).then(pl.lit("-")).otherwise(pl.lit("+")),
-            (size // 60).cast(pl.String).str.zfill(2),
-            pl.lit(":"),
-            (size % 60).cast(pl.String).str.zfill(2),
-        )
-    ).to_series()
-
-
-def _moments(local: Ints, offset: Ints) -> list[str | None]:
-    """RFC 3339 of wall clocks, null where there is none."""
-    never = np.iinfo(np.int64).min
-    return [
-        None
-        if when == never
-        else (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=int(when)))
-        .replace(tzinfo=None, microsecond=0)
-        .isoformat()
-        + _offset(int(shift))
-        for when, shift in zip(local, offset, strict=True)
-    ]
-
-
-def _offset(microseconds: int) -> str:
-    minutes = microseconds // 60_000_000
-    return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02d}:{abs(minutes) % 60:02d}"
-
-
-def _sources(log: Log, supporting: Sequence[Ints]) -> list[str]:
-    """``declared`` where nearly all support is one recurring event of a calendar, else ``observed``."""
-    if "series:text" not in log.frame.columns:
-        return ["observed"] * len(supporting)
-    codes = log.frame.get_column("series:text").rank("dense").cast(pl.Int64).fill_null(0).to_numpy()
-    answer = []
-    for events in supporting:
-        most = np.bincount(codes[events])[1:].max(initial=0)
-        answer.append("declared" if most >= DECLARED_SHARE * len(events) else "observed")
-    return answer
+    by = ["user_id", rank, pl.col("confidence").round(9), "id"]
+    return patterns.sort(by, descending=[False, False, True, False], maintain_order=True)

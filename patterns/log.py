@@ -28,6 +28,10 @@ OCCASION_GAP = 3_600_000_000
 """Supports closer than this (an hour, in microseconds) are one occasion (design, section 4)."""
 
 
+HOLIDAY_DAYS = 21
+"""A silence of up to so many days, after which a person is back, is a holiday."""
+
+
 @dataclass(frozen=True, eq=False)
 class Log:
     """Events of all people, sorted by person, instant and id.
@@ -139,6 +143,24 @@ class ActiveDays:
     def position(self, user: Ints, day: Ints) -> Ints:
         """Index of the first active day of that person at or after that day (may be one past their last)."""
         return np.searchsorted(self._key, user << 32 | day + 2**31)
+
+    def after_holiday(self, user: Ints, day: Ints) -> Ints:
+        """(n,) each day, or the end of the holiday in which it lies.
+
+        A holiday is a silence of up to three weeks after which the person is back: nothing was due in it. A
+        silence that is longer, or not over yet, is none: what has stopped must not be taken for resting.
+        """
+        following = self.position(user, day)
+        back = np.minimum(following, len(self.day) - 1)
+        left = np.maximum(following - 1, 0)
+        same = (
+            (self.user[back] == user)
+            & (following < len(self.day))
+            & (self.user[left] == user)
+            & (following > 0)
+        )
+        resting = same & (self.day[back] > day) & (self.day[back] - self.day[left] - 1 <= HOLIDAY_DAYS)
+        return np.where(resting, self.day[back], day)
 
     @property
     def count(self) -> Ints:

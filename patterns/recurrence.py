@@ -75,14 +75,16 @@ def label_days(family: Family, day: Ints) -> Ints:
     date = pl.Series(day.astype(np.int32)).cast(pl.Date)
     number = date.dt.day().to_numpy().astype(np.int64)
     if family.name == "month day":
-        return np.asarray(number - 1)
-    left = date.dt.month_end().dt.day().to_numpy().astype(np.int64) - number
+        month_day: Ints = number - 1
+        return month_day
+    left: Ints = date.dt.month_end().dt.day().to_numpy().astype(np.int64) - number
     if family.name == "last day of month":
         return (left == 0).astype(np.int64)
     if family.name == "nth weekday":
-        nth = (number - 1) // 7
+        nth: Ints = (number - 1) // 7
         return np.where(nth < 4, weekday * 4 + nth, -1)
-    return np.asarray(weekday * 2 + (left < 7))
+    is_last: Ints = (left < 7).astype(np.int64)
+    return weekday * 2 + is_last
 
 
 @dataclass(frozen=True)
@@ -165,6 +167,11 @@ RULES = tuple(_all_rules())
 """Every rule that is tried."""
 
 
+RULE_WEIGHTS = np.exp([-rule.price for rule in RULES])
+RULE_WEIGHTS /= RULE_WEIGHTS.sum()
+"""Share of an error budget that each rule has; they sum to one."""
+
+
 @dataclass(frozen=True, eq=False)
 class Choice:
     """The rule chosen for each series of hits.
@@ -232,6 +239,17 @@ def _was_seen(rule: Recurrence, seen: Flags) -> Flags:
     elif rule.labels == WEEKDAY_LABELS and rule.family.name == "weekday":
         enough = seen.sum(axis=1) >= 4
     return enough
+
+
+def next_due_day(active: ActiveDays, rule: Recurrence, user: Ints, day: Ints) -> Ints:
+    """(n,) the first day after each that the rule yields and that is no holiday of the person's."""
+    due = rule.next_due(day)
+    while True:
+        back = active.after_holiday(user, due)
+        resting = back > due
+        if not resting.any():
+            return due
+        due[resting] = rule.next_due(back[resting] - 1)
 
 
 def _likelihood(hits: Floats | Ints, days: Floats | Ints) -> Floats:

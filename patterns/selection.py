@@ -15,6 +15,9 @@ from patterns.log import Flags, Floats, Ints
 OWN_SHARE = 0.6
 """A candidate must keep this share of its support for itself beside those already accepted."""
 
+FIRST = 1e9
+"""Added to the gain of candidates that come before all others: nats never get there."""
+
 
 def say_once(
     user: Ints, gain: Floats, candidate: Ints, evidence: Ints, own_share: float = OWN_SHARE

@@ -22,7 +22,7 @@ import numpy as np
 from scipy import special
 
 from patterns.candidates import PATTERN_TYPES
-from patterns.log import Floats, Ints
+from patterns.log import Flags, Floats, Ints
 from patterns.settings import Settings
 
 
@@ -56,6 +56,12 @@ def likelihood_gain(successes: Ints | Floats, trials: Ints | Floats, rate: Float
 def allowed(hypotheses: Floats, settings: Settings) -> Floats:
     """The p-value that a candidate must not exceed, given how many were looked at."""
     return settings.false_confirmation_rate / len(PATTERN_TYPES) / np.maximum(hypotheses, 1.0)
+
+
+def is_certain(gain: Floats, hypotheses: Floats, settings: Settings) -> Flags:
+    """(n,) whether a likelihood gain is enough for significance after correction: a bound, quick to compute."""
+    certain: Flags = gain > -np.log(allowed(hypotheses, settings))
+    return certain
 
 
 def rate_interval(successes: Floats, trials: Floats) -> tuple[Floats, Floats]:

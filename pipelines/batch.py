@@ -13,7 +13,8 @@ from observations.errors import SettingError
 from observations.ingest.base import ReadOptions
 from observations.ingest.reading import ReadingReport, read_observations
 from observations.ingest.sources import find_sources
-from patterns.evaluate import PATTERNS, evaluate
+from patterns.evaluate import evaluate
+from patterns.frame import PATTERNS
 from patterns.model import Pattern, read_patterns, write_patterns
 from patterns.settings import Settings
 
@@ -28,7 +29,7 @@ class Detection:
     """What was detected.
 
     Attributes:
-        frame: all patterns, one a row (`patterns.evaluate.PATTERNS`).
+        frame: all patterns, one a row (`patterns.frame.PATTERNS`).
         observations: how many observations they rest on.
         people: how many people those are of.
         report: what became of each source, where sources were read.

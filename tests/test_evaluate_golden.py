@@ -10,7 +10,8 @@ import polars as pl
 import pytest
 
 from observations.schema import concat_observations
-from patterns.evaluate import PATTERNS, evaluate
+from patterns.evaluate import evaluate
+from patterns.frame import PATTERNS
 from patterns.settings import Settings
 from tests.simulate import every, regular
 

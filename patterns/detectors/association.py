@@ -31,9 +31,9 @@ from observations.schema import split_column
 from patterns.candidates import Candidates, PatternType, Rule, Trials
 from patterns.episodes import best_spans
 from patterns.log import MICROSECONDS_PER_DAY, Flags, Floats, Ints, Log, occasions, ranges
-from patterns.selection import say_once
+from patterns.selection import FIRST, say_once
 from patterns.settings import Settings
-from patterns.significance import likelihood_gain
+from patterns.significance import is_certain, likelihood_gain
 from patterns.subjects import NOT_A_SUBJECT, WHO, Subjects
 
 _WHAT_IT_IS = frozenset(
@@ -246,7 +246,7 @@ def _associate(
     cells = _Cells.joined(found)
     if not len(cells):
         return Candidates.none(type)
-    return _candidates(type, log, subjects, features, cells, hypotheses, least, least_rate)
+    return _candidates(type, log, subjects, features, cells, hypotheses, least, least_rate, settings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -300,7 +300,9 @@ def _count(subjects: Subjects, bases: _Bases, feature: _Feature, number: int) ->
     alike = np.bincount(base, weights=base_support, minlength=bases.count) / np.maximum(base_size * seen, 1)
     outside, outside_support = base_size[own] - size[subject], base_support[at] - support
     null = (outside_support + np.minimum(alike[own], 1.0)) / (outside + 1.0)
-    told: Floats = support * np.log(support * base_size[own] / (size[subject] * base_support[at]))
+    told = np.asarray(
+        support * np.log(support * base_size[own] / (size[subject] * base_support[at])), dtype=np.float64
+    )
     null = np.clip(null, 1e-9, 1 - 1e-9)
     return _Cells(
         np.full(len(subject), number), subject, value, support, size[subject], outside_support, null, told
@@ -341,6 +343,7 @@ def _candidates(
     hypotheses: Floats,
     least: int,
     least_rate: float,
+    settings: Settings,
 ) -> Candidates:
     """The cells that are worth it, each thing once, with their trials."""
     gain = likelihood_gain(cells.support, cells.opportunities, cells.null_rate)
@@ -363,6 +366,7 @@ def _candidates(
     cells, gain, first = cells[good], gain[good], first[good]
     # Of contexts that differ only in events without the feature, the narrower one says what it is about.
     says = cells.told + _TIE * gain - _NARROWER * subjects.size[cells.subject]
+    says += np.where(is_certain(gain, hypotheses[subjects.user[cells.subject]], settings), FIRST, 0.0)
     kept = say_once(subjects.user[cells.subject], says, renumber[cell[rests]], competes)
 
     known = good[cell] & (row >= np.concatenate([first, [0]])[np.where(good, renumber, -1)][cell])
@@ -414,9 +418,16 @@ def _trials(log: Log, candidate: Ints, event: Ints, hit: Flags) -> Trials:
     ).astype(np.int64)
     order = np.lexsort((event, local, candidate))
     candidate, event, hit, local = candidate[order], event[order], hit[order], local[order]
-    return Trials(
-        candidate, local, hit, np.where(hit, event, -1), local + typical_gap(candidate, local)[candidate]
-    )
+    due = next_occasion(log, log.user[event], local, typical_gap(candidate, local)[candidate])
+    return Trials(candidate, local, hit, np.where(hit, event, -1), due)
+
+
+def next_occasion(log: Log, user: Ints, local: Ints, gap: Ints) -> Ints:
+    """(n,) wall clock a gap after each time; in a holiday, at the same hour of the day on which the person is back."""
+    due = local + gap
+    day = due // MICROSECONDS_PER_DAY
+    later: Ints = due + (log.active.after_holiday(user, day) - day) * MICROSECONDS_PER_DAY
+    return later
 
 
 def typical_gap(candidate: Ints, local: Ints) -> Ints:

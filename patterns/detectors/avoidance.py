@@ -28,7 +28,7 @@ import numpy as np
 from observations.civil import WEEKDAYS
 from patterns.candidates import Candidates, PatternType, Rule, Trials
 from patterns.log import MICROSECONDS_PER_DAY, Flags, Floats, Ints, Log, ranges, weekday_of
-from patterns.recurrence import RULES, WEEKDAY_LABELS, WEEKEND_LABELS
+from patterns.recurrence import RULES, WEEKDAY_LABELS, WEEKEND_LABELS, next_due_day
 from patterns.rhythm import Rhythm
 from patterns.settings import Settings
 from patterns.subjects import Subjects
@@ -40,6 +40,8 @@ _ROUNDS = 3
 """Slots looked for in each subject."""
 _LEAST_EXPECTED = 8.0
 """Events that must be expected in a slot for their absence to mean anything after any correction."""
+_LEAST_EVENTS = 28.0
+"""Events a subject needs: so many that those of two days a week would be expected to be eight."""
 _OVERLAP = 0.5
 """A slot of a narrower subject that is covered so far by a wider one's says nothing new."""
 _HOUR = 3_600_000_000
@@ -78,7 +80,7 @@ class AvoidanceDetector:
         if not len(subjects):
             return Candidates.none(self.type)
         weeks = _Weeks.of(log, subjects, explained)
-        frequent = np.flatnonzero(weeks.count.sum(axis=(1, 2)) >= _LEAST_EXPECTED)
+        frequent = np.flatnonzero(weeks.count.sum(axis=(1, 2)) >= _LEAST_EVENTS)
         parts = [_find(weeks, frequent[i : i + self.chunk]) for i in range(0, len(frequent), self.chunk)]
         slots = _Slots.joined(parts) if parts else _Slots.joined([])
         if not len(slots):
@@ -310,7 +312,7 @@ def _candidates(
     next_due = np.zeros(len(slot), dtype=np.int64)
     for days in np.unique(slots.days):
         of_set = slots.days[slot] == days
-        next_due[of_set] = _DAY_SETS[days].next_due(day[of_set])
+        next_due[of_set] = next_due_day(active, _DAY_SETS[days], user[slot[of_set]], day[of_set])
     trials = Trials(
         slot, over, hit, np.where(hit, shows, -1), next_due * MICROSECONDS_PER_DAY + high[slot] * _HOUR
     ).sorted()

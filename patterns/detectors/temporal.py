@@ -8,8 +8,9 @@ with probability ``1 - exp(-λ)``, where λ is the subject's events per active d
 the person's other activity in the window, times how much more is done on that weekday than on others: by the
 person in all, or of this kind, whichever is more (`patterns.rhythm`).
 
-**Hypotheses.** Every event may begin a window of every width, and each may recur by every rule: events × widths ×
-rules, summed over a person's subjects.
+**Hypotheses.** The error budget is shared out evenly over a person's subjects, within a subject over the windows (every
+event may begin one of every width), and within a window over the calendar rules, each weighted by how plain it is to
+say (weighted Bonferroni, Genovese, Roeder & Wasserman 2006; `patterns.recurrence.RULE_WEIGHTS`).
 """
 
 from __future__ import annotations
@@ -23,16 +24,19 @@ from observations.civil import clock
 from patterns.candidates import Candidates, PatternType, Trials
 from patterns.episodes import best_spans
 from patterns.log import MICROSECONDS_PER_DAY, Flags, Floats, Ints, Log, ranges
-from patterns.recurrence import RULES, choose
+from patterns.recurrence import RULE_WEIGHTS, RULES, choose, next_due_day
 from patterns.rhythm import BIN, WAKING_MINUTES, OwnTimes, Rhythm
-from patterns.selection import say_once
+from patterns.selection import FIRST, say_once
 from patterns.settings import Settings
-from patterns.significance import allowed, likelihood_gain
+from patterns.significance import is_certain, likelihood_gain
 from patterns.subjects import Subjects
-from patterns.windows import WIDTHS, Windows, find_windows
+from patterns.windows import WIDTH_CLASSES, WIDTHS, Windows, find_windows
 
 _MINUTE = 60_000_000
 _DAY = 1440.0
+_WINDOW_PRICE = 5.0
+"""Nats that naming a window takes: about one in a hundred and fifty. Naming its span takes the logarithm of the number
+of days twice."""
 _TIE = 0.01
 """Weight of the likelihood gain where two slots tell equally much (a log of one kind of event only)."""
 
@@ -63,14 +67,13 @@ class TemporalDetector:
         windows = find_windows(
             quarters.subject, log.weekday[quarters.event], quarters.minute, user, kind, rhythm, own, least
         )
-        slots = _slots(log, subjects, quarters, windows, rhythm, least, self.least_rate)
+        slots = _slots(log, subjects, quarters, windows, rhythm, least, self.least_rate, settings)
         if not len(slots):
             return Candidates.none(self.type)
         slots = _with_tolerance(log, quarters, slots, self.least_tolerance)
-        hypotheses = _hypotheses(subjects, quarters, len(log.users))
+        hypotheses = _hypotheses(subjects, quarters, slots)
         # What certain slots account for is no background: the null is fitted anew without it ("peeling").
-        # The gain bounds the tail (Chernoff): certain is what exceeds the logarithm of the correction.
-        certain = slots.gain > -np.log(allowed(hypotheses[subjects.user[slots.subject]], settings))
+        certain = is_certain(slots.gain, hypotheses, settings)
         kept = np.zeros(len(log), dtype=np.bool_)
         kept[quarters.event[_supporting(log, quarters, slots[certain])[1]]] = True
         slots = replace(slots, null_rate=_null_rates(log, subjects, slots, Rhythm.of(log, kept), kept))
@@ -118,10 +121,13 @@ def _quarter_hours(log: Log, owner: Ints, event: Ints) -> _Quarters:
     return _Quarters(owner, event, minute, owner * 4096.0 + minute)
 
 
-def _hypotheses(subjects: Subjects, quarters: _Quarters, users: int) -> Floats:
-    """(users,) how many temporal rules could have been proposed for each person."""
-    tried = np.bincount(subjects.user[quarters.subject], minlength=users)
-    return tried.astype(np.float64) * len(WIDTHS) * len(RULES)
+def _hypotheses(subjects: Subjects, quarters: _Quarters, slots: _Slots) -> Floats:
+    """(slots,) how many rules each stands for: the inverse of its share of the person's error budget."""
+    per_person = np.bincount(subjects.user)
+    windows = np.bincount(quarters.subject, minlength=len(subjects)) * len(WIDTHS)
+    user = subjects.user[slots.subject]
+    hypotheses: Floats = per_person[user] * windows[slots.subject] / RULE_WEIGHTS[slots.rule]
+    return hypotheses
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,6 +166,7 @@ def _slots(
     rhythm: Rhythm,
     least: int,
     least_rate: float,
+    settings: Settings,
 ) -> _Slots:
     """The windows that follow a calendar rule well enough, each thing once."""
     window, entry = quarters.inside(windows.subject, windows.low, windows.width)
@@ -188,26 +195,55 @@ def _slots(
     rests = due & good[window]
     renumber = np.cumsum(good) - 1
     slots, owner, evidence = slots[good], renumber[window[rests]], quarters.event[entry[rests]]
-    # Within a subject the windows that fit closest: two narrow ones of a habit that moved, not one wide one.
-    closest = say_once(
-        slots.subject,
-        _closeness(log, subjects, slots, choice.support[good], choice.opportunities[good]),
-        owner,
-        evidence,
-    )
+    closeness = _closeness(log, subjects, slots, np.maximum(choice.support[good], 1))
+    closest = _closest(slots, closeness, owner, evidence)
     renumber = np.cumsum(closest) - 1
     stays = closest[owner]
     slots, owner, evidence = slots[closest], renumber[owner[stays]], evidence[stays]
     told = _information(log, subjects, slots, np.bincount(owner, minlength=len(slots)))
-    return slots[say_once(subjects.user[slots.subject], told + _TIE * slots.gain, owner, evidence)]
+    # What can be told from chance comes first, then what tells most.
+    certain = is_certain(slots.gain, _hypotheses(subjects, quarters, slots), settings)
+    says = told + _TIE * slots.gain + np.where(certain, FIRST, 0.0)
+    return slots[say_once(subjects.user[slots.subject], says, owner, evidence)]
 
 
-def _closeness(log: Log, subjects: Subjects, slots: _Slots, support: Ints, opportunities: Ints) -> Floats:
-    """(slots,) nats by which the slot describes its subject's times better than "some time of the waking day"."""
-    days = slots.last - slots.first + 1
-    per_day = _in_span(log, subjects.owner, subjects.event, slots.subject, slots) / days
-    anywhere = -np.expm1(-per_day * np.maximum(slots.width, BIN) / WAKING_MINUTES)
-    return likelihood_gain(support, opportunities, np.clip(anywhere, 1e-9, 1 - 1e-9))
+def _closest(slots: _Slots, closeness: Floats, owner: Ints, evidence: Ints) -> Flags:
+    """(slots,) for each subject the set of windows that together describe its times best.
+
+    Three sets are tried, of windows up to each class of width: what moved from eight to ten is two narrow windows and
+    not a wide one, what is kept loosely is a wide one and not its narrow slices. A window costs what it takes to
+    name it.
+    """
+    subjects = int(slots.subject.max(initial=-1)) + 1
+    best, chosen = np.full(subjects, -np.inf), np.zeros(len(slots), dtype=np.bool_)
+    for widths in WIDTH_CLASSES:
+        allowed = slots.width <= widths[-1]
+        number = np.cumsum(allowed) - 1
+        rows = allowed[owner]
+        kept = np.zeros(len(slots), dtype=np.bool_)
+        kept[allowed] = say_once(
+            slots.subject[allowed], closeness[allowed], number[owner[rows]], evidence[rows]
+        )
+        total = np.bincount(slots.subject[kept], weights=closeness[kept], minlength=subjects)
+        better = total > best
+        best = np.where(better, total, best)
+        chosen = np.where(better[slots.subject], kept, chosen)
+    return chosen
+
+
+def _closeness(log: Log, subjects: Subjects, slots: _Slots, support: Ints) -> Floats:
+    """(slots,) nats by which the slot tells its subject's times better than "some time of the waking day".
+
+    ``k·ln(k/K · waking day/width)``, K of the subject's events on the due days of the span and k of them in the slot,
+    less the price of naming the window and its span.
+    """
+    by_weekday = _by_weekday(log, subjects, np.zeros(len(log), dtype=np.bool_))[slots.subject]
+    due = (by_weekday * _weekdays_of_rules()[slots.rule]).sum(axis=1) / np.maximum(by_weekday.sum(axis=1), 1)
+    events = np.maximum(_in_span(log, subjects.owner, subjects.event, slots.subject, slots) * due, support)
+    told = support * np.log(support / events * WAKING_MINUTES / np.maximum(slots.width, BIN))
+    days = log.active.count[subjects.user[slots.subject]]
+    closeness: Floats = told - _WINDOW_PRICE - 2 * np.log(days)
+    return closeness
 
 
 def _information(log: Log, subjects: Subjects, slots: _Slots, support: Ints) -> Floats:
@@ -345,7 +381,7 @@ def _candidates(
     next_day = np.zeros(len(slot), dtype=np.int64)
     for number in np.unique(slots.rule):
         of_rule = slots.rule[slot] == number
-        next_day[of_rule] = RULES[number].next_due(day[of_rule])
+        next_day[of_rule] = next_due_day(log.active, RULES[number], user[slot[of_rule]], day[of_rule])
     next_due = _wall_clock(next_day, time[slot] + tolerance[slot])
     where = subjects.where(slots.subject)
     rules = [
@@ -355,7 +391,7 @@ def _candidates(
         for i in range(len(slots))
     ]
     trials = Trials(slot, when, hit, event_of, next_due).sorted()
-    return Candidates("temporal", user, rules, slots.null_rate, hypotheses[user], trials)
+    return Candidates("temporal", user, rules, slots.null_rate, hypotheses, trials)
 
 
 def _rule(

@@ -2,8 +2,8 @@
 
 Counted are first steps, and those of them after which the second step came within the minutes. Pairs of subjects
 are found by walking forward from each event to the first event of every other subject; the minutes are chosen
-from a fixed list as those under which the following is least like chance. Pairs that continue each other become
-one chain.
+from a fixed list as those under which the following is least like chance. Pairs that
+continue each other, and can each be told from chance, become one chain.
 
 **Null.** The second step falls within the minutes anyway. That chance is the larger of two, each averaged over
 the first steps as they happened:
@@ -24,13 +24,13 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from patterns.candidates import Candidates, PatternType, Rule, Trials
-from patterns.detectors.association import typical_gap
+from patterns.detectors.association import next_occasion, typical_gap
 from patterns.episodes import best_spans
 from patterns.log import MICROSECONDS_PER_DAY, Flags, Floats, Ints, Log, ranges
 from patterns.rhythm import OwnTimes, Rhythm
-from patterns.selection import say_once
+from patterns.selection import FIRST, say_once
 from patterns.settings import Settings
-from patterns.significance import likelihood_gain
+from patterns.significance import is_certain, likelihood_gain
 from patterns.subjects import Subjects
 
 MINUTES = (1, 2, 5, 10, 15, 30, 60, 120)
@@ -39,7 +39,7 @@ MINUTES = (1, 2, 5, 10, 15, 30, 60, 120)
 _MINUTE = 60_000_000
 _LOOK_AHEAD = 40
 """Events that are looked at after each one: within two hours more are a burst, not steps."""
-_CHAIN_SHARE = 0.6
+_CHAIN_SHARE = 0.8
 """Two pairs are one chain where each rests on the chain for this share of its support."""
 
 
@@ -68,7 +68,7 @@ class WorkflowDetector:
             return Candidates.none(self.type)
         counts = np.bincount(subjects.user[steps], minlength=len(log.users)).astype(np.float64)
         hypotheses = counts * np.maximum(counts - 1, 1) * len(MINUTES)
-        return _candidates(self.type, log, subjects, pairs, hypotheses, least, self.least_rate)
+        return _candidates(self.type, log, subjects, pairs, hypotheses, least, self.least_rate, settings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,6 +292,7 @@ def _candidates(
     hypotheses: Floats,
     least: int,
     least_rate: float,
+    settings: Settings,
 ) -> Candidates:
     """The pairs that say something new, joined into chains where they continue each other, with their trials."""
     walks = [
@@ -312,14 +313,19 @@ def _candidates(
     good = (support >= least) & (support >= least_rate * (last - first + 1)) & (gain > 0)
     renumber = np.cumsum(good) - 1
     rests = inside & hit & good[pair]
-    kept = say_once(subjects.user[pairs.first][good], gain[good], renumber[pair[rests]], follower[rests])
+    certain = is_certain(gain, hypotheses[subjects.user[pairs.first]], settings)
+    says = gain + np.where(certain, FIRST, 0.0)
+    kept = say_once(subjects.user[pairs.first][good], says[good], renumber[pair[rests]], follower[rests])
     chosen = np.flatnonzero(good)[kept]
     begin = first[chosen] - np.searchsorted(pair, chosen)
     workflows = [
         _Workflow((walks[i].steps), int(pairs.minutes[i]), float(pairs.null_rate[i]), int(b), walks[i])
         for i, b in zip(chosen.tolist(), begin.tolist(), strict=True)
     ]
-    workflows = _chained(log, subjects, workflows)
+    sure = certain[chosen].tolist()
+    workflows = [w for w, is_sure in zip(workflows, sure, strict=True) if not is_sure] + _chained(
+        log, subjects, [w for w, is_sure in zip(workflows, sure, strict=True) if is_sure]
+    )
     user = np.array([subjects.user[w.steps[0]] for w in workflows], dtype=np.int64)
     return Candidates(
         type,
@@ -416,7 +422,9 @@ def _trials(log: Log, workflows: list[_Workflow]) -> Trials:
     candidate, local, hit, event = (np.concatenate(p) for p in zip(*parts, strict=True))
     order = np.lexsort((event, local, candidate))
     candidate, local, hit, event = candidate[order], local[order], hit[order], event[order]
-    return Trials(candidate, local, hit, event, local + typical_gap(candidate, local)[candidate])
+    user = log.user[np.array([w.walk.event[0] for w in workflows])][candidate]
+    due = next_occasion(log, user, local, typical_gap(candidate, local)[candidate])
+    return Trials(candidate, local, hit, event, due)
 
 
 def _rules(subjects: Subjects, workflows: list[_Workflow]) -> list[Rule]:

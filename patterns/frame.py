@@ -1,0 +1,213 @@
+"""The frame of patterns: what the detectors found, as the contract writes it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import orjson
+import polars as pl
+
+from patterns.candidates import Candidates
+from patterns.lacks import lacking
+from patterns.lifecycle import Standing, Status
+from patterns.log import Flags, Ints, Log
+from patterns.settings import Settings
+from patterns.significance import binomial_tail, rate_interval
+from patterns.statement import statement
+
+PATTERNS: Mapping[str, pl.DataType] = {
+    "id": pl.String(),
+    "user_id": pl.String(),
+    "type": pl.String(),
+    "statement": pl.String(),
+    "rule": pl.String(),  # JSON
+    "status": pl.String(),
+    "confidence": pl.Float64(),
+    "components": pl.Struct({n: pl.Float64() for n in ("count", "recency", "consistency", "span")}),
+    "support": pl.Int64(),
+    "opportunities": pl.Int64(),
+    "contradictions": pl.Int64(),
+    "p_value": pl.Float64(),
+    "rate_interval": pl.List(pl.Float64()),
+    "lacks": pl.List(pl.String()),
+    "first_seen": pl.String(),  # RFC 3339
+    "last_seen": pl.String(),
+    "confirmed_at": pl.String(),
+    "expired_at": pl.String(),
+    "evidence": pl.List(pl.String()),  # ids, newest first
+    "superseded_by": pl.String(),
+    "source": pl.String(),
+}
+"""The frame of patterns: contract, section 2, one row a pattern."""
+
+EVIDENCE = 20
+"""How many supporting observations a pattern names."""
+DECLARED_SHARE = 0.9
+"""From this share of support in one recurring series on, a pattern only restates the calendar."""
+
+
+_PROMISING = 0.01
+"""A tracked candidate is worth showing if its support would be at most this likely by chance (uncorrected)."""
+
+
+def to_frame(
+    log: Log, candidates: Candidates, standing: Standing, chosen: Ints, settings: Settings
+) -> pl.DataFrame:
+    """The chosen candidates of one detector as patterns (`PATTERNS`)."""
+    if not len(chosen):
+        return pl.DataFrame(schema=dict(PATTERNS))
+    trials = candidates.trials
+    end = np.searchsorted(trials.candidate, chosen, side="right")
+    start = np.searchsorted(trials.candidate, chosen, side="left")
+    ids = log.frame.get_column("id")
+    written = _timestamps(log)
+    supporting = [
+        row[trials.hit[row]]
+        for row in (np.arange(a, b) for a, b in zip(standing.episode[chosen], end, strict=True))
+    ]
+    firsts = np.array([trials.event[r[0]] for r in supporting])
+    lasts = np.array([trials.event[r[-1]] for r in supporting])
+    origins = np.array(
+        [trials.event[a + np.argmax(trials.hit[a:b])] for a, b in zip(start, end, strict=True)]
+    )
+    evidence = [ids.gather(trials.event[r[::-1][:EVIDENCE]]).to_list() for r in supporting]
+    rules = [candidates.rules[c] for c in chosen.tolist()]
+    users = [log.users[u] for u in candidates.user[chosen].tolist()]
+    low, high = rate_interval(standing.vote_support[chosen], standing.vote_opportunities[chosen])
+    parts = standing.components
+    offset = (
+        log.frame.select(pl.col("local").dt.epoch("us") - pl.col("at").dt.epoch("us")).to_series().to_numpy()
+    )
+    return pl.DataFrame(
+        {
+            "id": [
+                pattern_id(u, candidates.type, r, ids[int(o)])
+                for u, r, o in zip(users, rules, origins, strict=True)
+            ],
+            "user_id": users,
+            "type": [candidates.type] * len(chosen),
+            "statement": [statement(candidates.type, r) for r in rules],
+            "rule": [orjson.dumps(r).decode() for r in rules],
+            "status": [Status(s).name for s in standing.status[chosen]],
+            "confidence": standing.confidence[chosen],
+            "components": [
+                {
+                    "count": float(parts.count[c]),
+                    "recency": float(parts.recency[c]),
+                    "consistency": float(parts.consistency[c]),
+                    "span": float(parts.span[c]),
+                }
+                for c in chosen
+            ],
+            "support": standing.support[chosen],
+            "opportunities": standing.opportunities[chosen],
+            "contradictions": standing.contradictions[chosen],
+            "p_value": binomial_tail(
+                standing.vote_support[chosen],
+                standing.vote_opportunities[chosen],
+                candidates.null_rate[chosen],
+            ),
+            "rate_interval": [[float(a), float(b)] for a, b in zip(low, high, strict=True)],
+            "lacks": lacking(candidates, standing, chosen, settings),
+            "first_seen": written.gather(firsts),
+            "last_seen": written.gather(lasts),
+            "confirmed_at": _moments(
+                standing.confirmed[chosen], offset[np.maximum(standing.confirmed_event[chosen], 0)]
+            ),
+            "expired_at": _moments(standing.expired[chosen], offset[lasts]),
+            "evidence": evidence,
+            "superseded_by": [None] * len(chosen),
+            "source": _sources(log, [trials.event[r] for r in supporting]),
+        },
+        schema=dict(PATTERNS),
+    )
+
+
+def worth_showing(candidates: Candidates, standing: Standing) -> Ints:
+    """Indices of the candidates that are patterns: confirmed, expired after they were, or promising.
+
+    A candidate that chance explains as well, or that faded before it was ever confirmed, is neither a habit nor on
+    the way to become one.
+    """
+    tail = binomial_tail(standing.vote_support, standing.vote_opportunities, candidates.null_rate)
+    promising = (standing.status == Status.tracking) & (tail <= _PROMISING)
+    confirmed = standing.status == Status.confirmed
+    gone = (standing.status == Status.expired) & was_confirmed(standing)
+    return np.flatnonzero(standing.began & (confirmed | promising | gone))
+
+
+def was_confirmed(standing: Standing) -> Flags:
+    """(candidates,) whether each was confirmed at any time."""
+    answer = np.zeros(len(standing.status), dtype=np.bool_)
+    answer[[t.candidate for t in standing.transitions if t.after is Status.confirmed]] = True
+    return answer
+
+
+def pattern_id(user: str, type: str, rule: Mapping[str, object], origin: str) -> str:
+    """The id of a pattern: what it is about, and for temporal ones the observation it began with.
+
+    A time of day and its tolerance sharpen as evidence comes in, and the minutes of a workflow do, and the hours
+    of an avoided slot; so they are no part of the id.
+    """
+    drifting = {"time", "tolerance_minutes", "rrule", "dtstart", "within_minutes", "min", "max", "from", "to"}
+    lasting = {k: v for k, v in rule.items() if k not in drifting}
+    key: list[object] = [user, type, lasting]
+    if len(lasting) < len(rule) and type != "workflow":
+        key.append(origin)
+    return hashlib.blake2b(orjson.dumps(key, option=orjson.OPT_SORT_KEYS), digest_size=8).hexdigest()
+
+
+def _timestamps(log: Log) -> pl.Series:
+    """(events,) RFC 3339 with the offset the person's clock had."""
+    offset = log.frame.select(pl.col("local").dt.epoch("us") - pl.col("at").dt.epoch("us")).to_series()
+    local = log.frame.get_column("local").dt.epoch("us")
+    return pl.Series(_rfc3339_series(local, offset))
+
+
+def _rfc3339_series(local: pl.Series, offset: pl.Series) -> pl.Series:
+    minutes = offset // 60_000_000
+    frame = pl.DataFrame({"local": local.cast(pl.Datetime("us")), "minutes": minutes})
+    size = pl.col("minutes").abs()
+    return frame.select(
+        pl.concat_str(
+            pl.col("local").dt.strftime("%Y-%m-%dT%H:%M:%S"),
+            pl.when(pl.col("minutes") < 0).then(pl.lit("-")).otherwise(pl.lit("+")),
+            (size // 60).cast(pl.String).str.zfill(2),
+            pl.lit(":"),
+            (size % 60).cast(pl.String).str.zfill(2),
+        )
+    ).to_series()
+
+
+def _moments(local: Ints, offset: Ints) -> list[str | None]:
+    """RFC 3339 of wall clocks, null where there is none."""
+    never = np.iinfo(np.int64).min
+    return [
+        None
+        if when == never
+        else (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=int(when)))
+        .replace(tzinfo=None, microsecond=0)
+        .isoformat()
+        + _offset(int(shift))
+        for when, shift in zip(local, offset, strict=True)
+    ]
+
+
+def _offset(microseconds: int) -> str:
+    minutes = microseconds // 60_000_000
+    return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02d}:{abs(minutes) % 60:02d}"
+
+
+def _sources(log: Log, supporting: Sequence[Ints]) -> list[str]:
+    """``declared`` where nearly all support is one recurring event of a calendar, else ``observed``."""
+    if "series:text" not in log.frame.columns:
+        return ["observed"] * len(supporting)
+    codes = log.frame.get_column("series:text").rank("dense").cast(pl.Int64).fill_null(0).to_numpy()
+    answer = []
+    for events in supporting:
+        most = np.bincount(codes[events])[1:].max(initial=0)
+        answer.append("declared" if most >= DECLARED_SHARE * len(events) else "observed")
+    return answer
