@@ -26,7 +26,7 @@ _PLAIN = re.compile(
     r"[\w./:@%+,=~ -]++(?=\||\n|;|&&|\Z)"
 )  # a command without quotes: it need not be tokenised
 _SUBCOMMAND = re.compile(r":?[A-Za-z][\w:.-]*")
-_PROGRAM = re.compile(r"[\w.+@:%,\[\]-]+", re.ASCII)
+_PROGRAM = re.compile(r"[\w.+@%,\[\]-]+|:", re.ASCII)
 _PYTHON = re.compile(r"python[\d.]*|pypy[\d.]*|py")
 
 _FIRST_WORDS = r"^([\w+-]+)(?:[ \t]+([A-Za-z][\w:.-]*))?(?:[ \t]+([A-Za-z][\w:.-]*))?(?:[ \t]|$)"  # for Rust

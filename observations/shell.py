@@ -42,6 +42,7 @@ _TOKEN = re.compile(
 _CLOSED_WORD = re.compile(_WORD.replace(r"|\Z)", ")").replace(r"|\\?\Z)", ")"), re.VERBOSE | re.DOTALL)
 _OPENING = frozenset(("if", "for", "while", "until", "case", "select", "{"))
 _CLOSING = frozenset(("fi", "done", "esac", "}"))
+_UNFINISHED = frozenset(("|", "||", "&&", "|&"))
 _STEERING = frozenset(("if", "then", "else", "elif", "while", "until", "do", "{", "!", "time"))
 _REDIRECTIONS = frozenset((">", ">>", "<", "<<<", "<<", "<<-", ">&", "<&", ">|", "&>", "&>>"))
 _QUOTES = re.compile(r"""'[^']*+'?|"(?:[^"\\]|\\.)*+"?|\\(.)""", re.DOTALL)
@@ -139,32 +140,57 @@ def is_open(text: str) -> bool:
     >>> [is_open(t) for t in ("echo 'a", "cat <<E", "for x in a b", "make |", "{ ls", "echo it is done", "ls")]
     [True, True, True, True, True, False, False]
     """
-    depth = 0
+    *_, (_, still_open) = _line_states(text)
+    return still_open
+
+
+def end_of_first(text: str) -> int:
+    r"""Where the line ends that completes the first command of a text; its length, if none does.
+
+    >>> end_of_first("cat <<E\nnot done\nE\nls\n")
+    18
+    """
+    return next((at for at, still_open in _line_states(text) if not still_open), len(text))
+
+
+def _line_states(text: str) -> Iterator[tuple[int, bool]]:
+    """For each line end that no quote or here-document holds, and the end: where, and whether more must come."""
+    depth = brackets = at = 0
     begins = True  # a word here is a command, or a word of the grammar
-    last = ""
+    last = redirection = ""
     waiting: list[tuple[str, SimpleCommand]] = []
-    redirection = ""
-    at = 0
     while token := _TOKEN.match(text, at):
         at = token.end()
-        last = token["operator"] or token["word"] or ""
-        if token["word"]:
+        if token.lastgroup == "comment":
+            continue
+        before, last = last, token[token.lastgroup or 0]
+        if token.lastgroup == "word":
             if not _CLOSED_WORD.fullmatch(last):
-                return True
+                break
             if redirection in ("<<", "<<-"):
                 waiting.append((unquoted(last), SimpleCommand()))
             if begins:
                 depth += (last in _OPENING) - (last in _CLOSING)
             begins = begins and last in _STEERING
             redirection = ""
-        elif token["operator"]:
-            redirection = last if last in _REDIRECTIONS else ""
-            begins = begins if redirection else True
-            depth += (last == "(") - (last == ")")
-            if last == "\n" and waiting and _body_end(text, at, waiting[0][0]) is None:
-                return True
-            at = _read_bodies(text, at, waiting) if last == "\n" and waiting else at
-    return bool(waiting) or depth > 0 or last in ("|", "||", "&&", "|&") or text.endswith("\\")
+            continue
+        redirection = last if last in _REDIRECTIONS else ""
+        begins = begins if redirection else True
+        brackets = max(
+            0, brackets + last.endswith("(") - (last == ")")
+        )  # of `case`, only the closing one is written
+        if last == "\n":
+            if waiting and _body_end(text, at, waiting[0][0]) is None:
+                break
+            at = _read_bodies(text, at, waiting) if waiting else at
+            ends = at if at == len(text) and not text.endswith("\n") else at - 1
+            last = before  # a pipe at the end of a line goes on
+            yield ends, depth > 0 or brackets > 0 or before in _UNFINISHED
+    else:
+        goes_on = bool(waiting) or text[at:].endswith("\\\n") or last in _UNFINISHED
+        yield len(text), goes_on or depth > 0 or brackets > 0
+        return
+    yield len(text), True
 
 
 def _strip_quotes(piece: re.Match[str]) -> str:

@@ -6,6 +6,7 @@ piece becomes columns at once: `Records` would take a step of Python for each co
 
 from __future__ import annotations
 
+import codecs
 import re
 from collections.abc import Iterator, Mapping
 from typing import BinaryIO
@@ -19,6 +20,7 @@ from observations.commands import with_command_features
 from observations.ingest.remarks import Remarks
 from observations.privacy import redact_series
 from observations.schema import BASE
+from observations.shell import end_of_first
 
 CHUNK_BYTES = 2 << 20
 """About as many bytes as `BATCH_ROWS` commands take."""
@@ -29,17 +31,19 @@ LONGEST_RECORD = 32 << 20
 _EARLIEST, _LATEST = 315_532_800, 7_258_118_400  # 1980, before any shell that kept times, and 2200
 
 
+_MAY_GO_ON = re.compile(r"['\"`\\\\({<|&]|^\s*(?:if|for|while|until|case|select)\b", re.MULTILINE)
+
+
 def record_pieces(stream: BinaryIO, start: re.Pattern[bytes]) -> Iterator[bytes]:
     """The stream in pieces of whole records. `start` matches where a line begins that begins a record."""
-    held = b""
+    held = stream.read(CHUNK_BYTES).removeprefix(codecs.BOM_UTF8)
     while piece := stream.read(CHUNK_BYTES):
-        held += piece
         cut = _last_start(held, start)
         if cut == 0 and len(held) >= LONGEST_RECORD:
             cut = held.rfind(b"\n") + 1 or len(held)
         if cut:
             yield held[:cut]
-            held = held[cut:]
+        held = held[cut:] + piece
     if held:
         yield held
 
@@ -94,6 +98,36 @@ def command_frame(
     return frame.select(*BASE, *sorted(c for c in frame.columns if c not in BASE))
 
 
+def is_history(stamps: int, head: bytes, name: str) -> bool:
+    """Whether a text with so many stamps in its first bytes is a history, and not one that quotes a few lines of one."""
+    return stamps > 0 and ("hist" in name or stamps * 10 >= head.count(b"\n"))
+
+
+def count_commands(lines: str) -> int:
+    r"""How many commands these lines without a time are; those that belong together are one.
+
+    >>> count_commands("ls\ncat <<E\nls\nE\n\ncd ..\n")
+    3
+    """
+    if not _MAY_GO_ON.search(lines):
+        return sum(1 for line in lines.split("\n") if line.strip())
+    count = 0
+    for block in _blocks(lines):
+        at = 0
+        while at < len(block):
+            end = at + end_of_first(block[at:])
+            count += bool(block[at:end].strip())
+            at = end + 1
+    return count
+
+
+def _blocks(lines: str) -> Iterator[str]:
+    """The text in blocks of at most 200 lines: a quote that is never closed must not cost more than its block."""
+    parts = lines.split("\n")
+    for at in range(0, len(parts), 200):
+        yield "\n".join(parts[at : at + 200])
+
+
 def say_untimed(remarks: Remarks, count: int, advice: str) -> None:
     """Say how many commands had no time, and how the person can make the shell keep times."""
     if count:
@@ -113,7 +147,7 @@ def empty(commands: pl.Series, remarks: Remarks) -> npt.NDArray[np.bool_]:
     """Which of the commands are nothing but blanks; says how many."""
     blank = ~commands.str.contains(r"\S")
     if count := int(blank.sum()):
-        remarks.leave_out("empty_command", "records hold no command", count)
+        remarks.leave_out("empty_command", "the record holds no command", count)
     return blank.to_numpy()
 
 

@@ -24,6 +24,7 @@ from observations.ingest.history import (
     command_frame,
     decoded,
     empty,
+    is_history,
     record_pieces,
     say_units,
     say_untimed,
@@ -51,8 +52,8 @@ class ZshReader:
     name: str = "zsh history"
 
     def recognises(self, head: bytes, name: str) -> bool:
-        """A line begins with ``: start:elapsed;``. The name decides only for a history without any time."""
-        if _STAMP_BYTES.search(head):
+        """Lines begin with ``: start:elapsed;``. The name decides only for a history without any time."""
+        if is_history(len(_STAMP_BYTES.findall(head)), head, name):
             return True
         return ("zsh_history" in name or name in (".zhistory", ".histfile")) and b"\0" not in head
 
