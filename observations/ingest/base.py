@@ -71,15 +71,17 @@ class Source:
         label: what the user calls it: the path, or ``archive.zip!folder/member``.
         opener: opens the bytes from their beginning, as often as asked.
         path: the file, where it is one on disk; null for a member of an archive.
-        named: the person named it, so that it cannot be read is an error; else it was found in a folder or
-            archive, and that is a note.
+        found_in: the folder or archive in which it was found; null if the person named it. That a source
+            cannot be read is an error if it was named, and a note if it was found.
+        beginning: its first bytes, where opening it costs much (in a compressed tar); else null.
 
     """
 
     label: str
     opener: Callable[[], BinaryIO]
     path: Path | None = None
-    named: bool = True
+    found_in: str | None = None
+    beginning: bytes | None = None
 
     @classmethod
     def of_path(cls, path: Path, label: str | None = None) -> Source:
@@ -102,6 +104,8 @@ class Source:
 
     def head(self, size: int = 65_536) -> bytes:
         """The first bytes: what a format is recognised by."""
+        if self.beginning is not None:
+            return self.beginning[:size]
         with self.open() as stream:
             return stream.read(size)
 

@@ -1,0 +1,119 @@
+"""Zip and tar archives, read in place: each member is a source that is opened within the archive.
+
+A member whose name or kind points outside the archive (``../``, an absolute path, a link) is refused: no export has
+such a thing for a good reason.
+"""
+
+from __future__ import annotations
+
+import io
+import lzma
+import stat
+import tarfile
+import zipfile
+import zlib
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import BinaryIO, cast
+
+from observations.errors import SourceError
+from observations.ingest.base import Note, Source
+from observations.ingest.finding import Found, is_passed_over, reason_of
+
+BEGINNING_BYTES = 8_192
+"""Kept of each member of a compressed tar, which can only be opened by reading all that is before it."""
+
+DAMAGE = (zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, NotImplementedError)
+"""What the libraries raise where an archive or a compressed file is damaged, or of a kind they do not read."""
+
+
+def add_archive(path: Path, head: bytes, found: Found, found_in: str | None) -> bool:
+    """Add the members of the archive; whether the file is one at all.
+
+    Raises:
+        SourceError: the person named it, and it is damaged or has nothing to read in it.
+
+    """
+    if not head.startswith(b"PK\x03\x04") and not _is_tar(path, head):
+        return False
+    before = len(found.sources)
+    try:
+        if head.startswith(b"PK"):
+            _add_zip(path, found)
+        else:
+            _add_tar(path, found)
+    except (*DAMAGE, ValueError) as error:
+        found.cannot_read(str(path), f"the archive is damaged ({reason_of(error)})", found_in, error)
+    else:
+        if found_in is None and len(found.sources) == before:
+            raise SourceError(str(path), "the archive has nothing to read in it")
+    return True
+
+
+def _add_zip(path: Path, found: Found) -> None:
+    with zipfile.ZipFile(path) as archive:
+        members = sorted(archive.infolist(), key=lambda member: member.filename)
+    for member in members:
+        is_link = stat.S_ISLNK(member.external_attr >> 16)
+        label = f"{path}!{member.filename}"
+        if member.is_dir() or not _is_wanted(
+            path, member.filename, member.file_size, found, is_plain=not is_link
+        ):
+            continue
+        if member.flag_bits & 1:
+            found.notes.append(Note("reject", label, "encrypted", "is encrypted"))
+        else:
+            found.sources.append(Source(label, partial(_open_zip_member, path, member), found_in=str(path)))
+
+
+def _open_zip_member(path: Path, member: zipfile.ZipInfo) -> BinaryIO:
+    with zipfile.ZipFile(path) as archive:  # the stream keeps the file open until it is closed itself
+        return io.BufferedReader(cast("io.RawIOBase", archive.open(member)))
+
+
+def _is_tar(path: Path, head: bytes) -> bool:
+    if head[257:262] == b"ustar":
+        return True
+    squeezed = head.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ"))
+    return squeezed and tarfile.is_tarfile(path)
+
+
+def _add_tar(path: Path, found: Found) -> None:
+    with tarfile.open(path) as archive:
+        beginnings = {member: _beginning(archive, member) for member in archive}
+    for member in sorted(beginnings, key=lambda member: member.name):
+        label = f"{path}!{member.name}"
+        if member.isdir() or not _is_wanted(path, member.name, member.size, found, is_plain=member.isfile()):
+            continue
+        opener = partial(_open_tar_member, path, member)
+        found.sources.append(Source(label, opener, found_in=str(path), beginning=beginnings[member]))
+
+
+def _beginning(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes | None:
+    stream = archive.extractfile(member) if member.isfile() else None
+    return stream.read(BEGINNING_BYTES) if stream is not None else None
+
+
+def _open_tar_member(path: Path, member: tarfile.TarInfo) -> BinaryIO:
+    stream = tarfile.open(path).extractfile(member)  # noqa: SIM115  the stream keeps the archive open
+    assert stream is not None, "only files are listed"
+    return cast("BinaryIO", stream)
+
+
+def _is_wanted(path: Path, name: str, size: int, found: Found, *, is_plain: bool) -> bool:
+    """Whether to read a member; a note says why one is not."""
+    parts = PurePosixPath(name.replace("\\", "/")).parts
+    if not is_plain or not _is_inside(parts):
+        message = "points outside the archive and is not read"
+        found.notes.append(Note("warning", f"{path}!{name}", "unsafe_member", message))
+        return False
+    if any(is_passed_over(part) for part in parts):
+        return False
+    if size == 0:
+        found.is_empty(f"{path}!{name}", str(path))
+    return size > 0
+
+
+def _is_inside(parts: tuple[str, ...]) -> bool:
+    """Whether a path stays where it starts: relative, without a way up, on any system."""
+    return bool(parts) and parts[0] != "/" and not parts[0].endswith(":") and ".." not in parts
