@@ -215,6 +215,9 @@ AT_BERLIN = ";TZID=Europe/Berlin:202603"
         ("DTSTART;VALUE=DATE:20260329\nDURATION:PT3H", 1440),
         (f"DTSTART{AT_BERLIN}29T000000\nDTEND{AT_BERLIN}30T000000\nX-MICROSOFT-CDO-ALLDAYEVENT:TRUE", 1440),
         ("DTSTART:20260328T230000Z\nDTEND:20260329T220000Z\nX-MICROSOFT-CDO-ALLDAYEVENT:TRUE", 1440),
+        ("DTSTART:20260329T000000Z\nDTEND:20260330T000000Z\nX-MICROSOFT-CDO-ALLDAYEVENT:TRUE", 1440),
+        (f"DTSTART{AT_BERLIN}29T000000\nDTEND{AT_BERLIN}30T000000", 1440),  # 23 hours: the clocks change
+        ("DTSTART:20260329T000000\nDTEND:20260331T000000", 2 * 1440),
     ],
 )
 def test_an_all_day_event_starts_at_the_persons_midnight(lines: str, minutes: float) -> None:
@@ -223,6 +226,19 @@ def test_an_all_day_event_starts_at_the_persons_midnight(lines: str, minutes: fl
     assert got["local"] == datetime(2026, 3, 29)
     assert got["at"] == datetime(2026, 3, 28, 23, tzinfo=UTC)
     assert got["duration_minutes"] == minutes
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "DTSTART:20260302T000000\nDTEND:20260302T230000",
+        "DTSTART;TZID=America/New_York:20260302T000000\nDTEND;TZID=America/New_York:20260303T000000",
+        "DTSTART:20260302T090000Z\nDTEND:20260302T170000Z\nX-MICROSOFT-CDO-ALLDAYEVENT:TRUE",
+        "DTSTART:20260302T000000\nX-MICROSOFT-CDO-ALLDAYEVENT:FALSE",
+    ],
+)
+def test_other_events_with_times_are_not_all_day(lines: str) -> None:
+    assert "all_day" not in only(calendar(lines))
 
 
 @pytest.mark.parametrize(
@@ -300,7 +316,10 @@ PRIVATE = VTIMEZONE.format(tzid="Mine", winter="+0300", summer="+0400")
         (NEW_YORK, "DTSTART;TZID=Nowhere:20260302T120000", "17:00", {"tz_unknown": 1}),
         ("", "DTSTART;TZID=Nowhere:20260302T120000", "11:00", {"tz_unknown": 1}),
         (NEW_YORK, "DTSTART:20260302T120000Z", "12:00", {}),
+        ("", "DTSTART;TZID=Nowhere:20260302T110000Z", "11:00", {}),
         (PRIVATE, "DTSTART;TZID=Mine:20260302T120000", "09:00", {}),
+        (PRIVATE.replace("Mine", '"(UTC) X: y"'), 'DTSTART;TZID="(UTC) X: y":20260302T120000', "09:00", {}),
+        (PRIVATE.replace("Mine", "(UTC) X: y"), "DTSTART;TZID=(UTC) X: y:20260302T120000", "09:00", {}),
         (PRIVATE + "X-WR-TIMEZONE:Mine\n", "DTSTART:20260302T120000", "09:00", {}),
     ],
 )

@@ -112,7 +112,8 @@ def _read_events(
     for calendar, own in zip(calendars, definitions, strict=True):
         zones = Zones({**shared, **own})
         cancels = calendar.text("METHOD").upper() == "CANCEL"
-        reader = EventReader(zones, _clock(calendar, zones, options, remarks), cancels, remarks)
+        clock = _clock(calendar, zones, options, remarks)
+        reader = EventReader(zones, clock, zone(options.tz), cancels, remarks)
         events += _read_components(calendar, reader, remarks)
         if "@" in (owner := calendar.text("X-WR-CALNAME").lower()):
             me.add(owner)  # Google names a person's main calendar by their address

@@ -25,6 +25,10 @@ ALL_DAY_MARKS = ("X-MICROSOFT-CDO-ALLDAYEVENT", "X-MICROSOFT-MSNCALENDAR-ALLDAYE
 """What Exchange and Outlook.com say of events that they write from midnight to midnight."""
 
 
+ALMOST_A_DAY = timedelta(hours=22)
+"""No day is shorter, on whatever clock it changes."""
+
+
 class Moment(NamedTuple):
     """A date, or a time on a clock. A date has midnight as its wall clock and no zone; nor has a floating time."""
 
@@ -49,15 +53,17 @@ class Clock(NamedTuple):
         offset = (moment.zone or self.zone).utcoffset(wall)
         return wall - offset if offset else wall
 
+    def wall(self, moment: Moment) -> datetime:
+        """What this clock shows at a moment."""
+        return self.instant(moment).replace(tzinfo=UTC).astimezone(self.zone).replace(tzinfo=None)
+
     def day(self, moment: Moment) -> datetime:
         """The calendar day that a moment names in an all-day series, as a midnight.
 
         The day that is written; but a UTC time that is midnight here names the day that begins here.
         """
-        if moment.zone is UTC:
-            here = moment.wall.replace(tzinfo=UTC).astimezone(self.zone).replace(tzinfo=None)
-            if here.time() == time.min:
-                return here
+        if moment.zone is UTC and (here := self.wall(moment)).time() == time.min:
+            return here
         return moment.wall.replace(hour=0, minute=0, second=0)
 
 
@@ -125,13 +131,15 @@ class EventReader:
     Args:
         zones: what its TZIDs mean.
         clock: the zone of its times without one.
+        here: the person's own zone.
         cancels: whether all its events are cancellations (METHOD:CANCEL).
         remarks: is told what was read with an assumption.
 
     """
 
-    def __init__(self, zones: Zones, clock: Clock, cancels: bool, remarks: Remarks) -> None:
+    def __init__(self, zones: Zones, clock: Clock, here: tzinfo, cancels: bool, remarks: Remarks) -> None:
         self._zones = zones
+        self._here = here
         self._clock = clock
         self._cancels = cancels
         self._remarks = remarks
@@ -147,12 +155,16 @@ class EventReader:
         """
         self._component = component
         start = self._start(component)
+        length = self._length(component, start)
+        if not start.is_date and self._lasts_whole_days(start, length):
+            start = Moment(self._clock.day(start), None, True)
+            length = self._length(component, start)
         override = component.first("RECURRENCE-ID")
         event = Event(
             component.text("UID"),
             component.line,
             start,
-            self._length(component, start),
+            length,
             component,
             self._clock,
             cancelled=self._cancels or component.text("STATUS").upper() in ("CANCELLED", "CANCELED"),
@@ -178,15 +190,23 @@ class EventReader:
             message = f"an event was left out: its DTSTART cannot be read ({error})"
             raise EventError("bad_date", message) from error
         reading = self._reading(written[0])
-        if reading.unknown:
+        if reading.unknown and start.zone is None and not start.is_date:
             self._warn("tz_unknown", f"the time zone {reading.unknown!r} is not known; {self._instead()}")
         elif start.zone is None and not start.is_date and not self._clock.stated:
             self._warn("tz_assumed", f"times without a zone: {self._instead()}")
-        if not start.is_date and any(component.text(name).upper() == "TRUE" for name in ALL_DAY_MARKS):
-            day = self._clock.day(start)
-            if start.wall.time() == time.min or start.zone is UTC:
-                return Moment(day, None, True)
         return start
+
+    def _lasts_whole_days(self, start: Moment, length: timedelta) -> bool:
+        """Whether an event written with times is an all-day one.
+
+        It says so itself, and starts at a midnight; or it lasts from one midnight of the person to another.
+        """
+        if any(self._component.text(name).upper() == "TRUE" for name in ALL_DAY_MARKS):
+            return start.wall.time() == time.min or self._clock.day(start) == self._clock.wall(start)
+        if length < ALMOST_A_DAY or start.wall.time() != time.min:
+            return False
+        begin = self._clock.instant(start).replace(tzinfo=UTC)
+        return all(moment.astimezone(self._here).time() == time.min for moment in (begin, begin + length))
 
     def _warn(self, reason: str, message: str) -> None:
         self._remarks.warn(reason, message, self._component.line, self._component.text("UID"))

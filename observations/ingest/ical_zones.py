@@ -173,7 +173,7 @@ def parse_zone_rules(component: Component) -> tuple[ZoneRules, list[str]]:
             wrong.append(str(error))
     if not observances and not wrong:
         wrong.append("it has no rules")
-    tzid = component.text("TZID")
+    tzid = component.text("TZID").strip('"')
     if not tzid:
         wrong.append("it has no TZID")
     return ZoneRules(tzid, component.text("X-LIC-LOCATION"), tuple(observances)), wrong
