@@ -12,11 +12,13 @@ from observations.ingest.mail import EML, MBOX
 from observations.ingest.ndjson import NDJSON
 from observations.ingest.parquet import PARQUET
 from observations.ingest.powershell import POWERSHELL
+from observations.ingest.xes import XES
 from observations.ingest.zsh import ZSH
 
 READERS: tuple[Reader, ...] = (
     PARQUET,
     ATUIN,
+    XES,
     CALENDAR,
     ACTIVITYWATCH,  # before NDJSON: an export is one line
     NDJSON,
