@@ -53,6 +53,12 @@ def test_occasions_are_counted_down() -> None:
     assert lacks("xxxx") == ["1 more Tuesday"]
 
 
+def test_what_the_missing_occasions_will_bring_anyway_is_not_said() -> None:
+    """Two more would tell it from chance; three are missing, so nothing is said of two."""
+    assert lacks("xx", null=0.3) == ["3 more Tuesdays"]
+    assert lacks("xx", null=0.5) == ["3 more Tuesdays", "about 5 more Tuesdays to tell it from chance"]
+
+
 def test_occasions_of_other_types_have_their_own_names() -> None:
     assert lacks("xxx", type="preference", rule={}) == ["2 more occasions"]
     assert lacks("xxx", type="temporal", rule={"rrule": "FREQ=DAILY"}) == ["2 more days"]
