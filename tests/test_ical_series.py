@@ -45,6 +45,7 @@ def dates(*events: str, head: str = "") -> list[str]:
         "EXDATE;TZID=Europe/Vienna:20260316T090000",
         "EXDATE;TZID=America/New_York:20260316T040000",
         "EXDATE;TZID=W. Europe Standard Time:20260316T090000",
+        "EXDATE;TZID=(UTC+01:00) Amsterdam, Berlin, Bern, Rome, Stockholm, Vienna:20260316T090000,20260317T090000",
         "EXDATE:20260316T080000Z",
         "EXDATE:20260316T090000",
         "EXDATE;VALUE=DATE:20260316",

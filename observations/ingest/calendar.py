@@ -26,8 +26,9 @@ from datetime import datetime
 from observations.civil import zone
 from observations.ingest.base import BATCH_ROWS, Batch, ReadOptions, Source
 from observations.ingest.calendar_frames import Observed
-from observations.ingest.ical_event import Clock, Event, EventError, EventReader
+from observations.ingest.ical_event import Event, EventError, EventReader
 from observations.ingest.ical_lines import Component, Damage, parse_calendars, to_utf8
+from observations.ingest.ical_moments import Clock
 from observations.ingest.ical_values import ZERO
 from observations.ingest.ical_versions import families
 from observations.ingest.ical_zones import ZoneRules, Zones, parse_zone_rules

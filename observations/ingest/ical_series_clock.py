@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, time, timedelta, timezone, tzinfo
 
-from observations.ingest.ical_event import LAST_YEAR, Event, Moment
+from observations.ingest.ical_event import Event
+from observations.ingest.ical_moments import LAST_YEAR, Moment
 from observations.ingest.ical_rules import Rule, RuleError
 from observations.ingest.ical_values import DAY, ZERO, parse_digits
 

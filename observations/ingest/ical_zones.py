@@ -156,6 +156,9 @@ class RuleZone(tzinfo):
         """Unknown: a VTIMEZONE gives offsets, not what they consist of."""
         return None
 
+    def __repr__(self) -> str:
+        return self._name
+
     def tzname(self, when: datetime | None) -> str:  # noqa: ARG002
         """The TZID."""
         return self._name
