@@ -96,3 +96,9 @@ def test_a_span_does_not_depend_on_the_other_groups(neighbours: int) -> None:
     alone = [spans([own])[0] for own in tied]
     assert spans([*crowd, *tied])[-len(tied) :] == alone
     assert spans([*tied, *crowd])[: len(tied)] == alone
+
+
+def test_where_nearly_nothing_is_missed_a_miss_weighs_most() -> None:
+    """After sixty hits in a row, a miss and two hits are not yet part of the span; three are."""
+    assert spans([hits("x" * 60 + ".xx")]) == [(0, 59)] == [naive.best_span(hits("x" * 60 + ".xx"), CONTRAST)]
+    assert spans([hits("x" * 60 + ".xxx")]) == [(0, 62)]
