@@ -79,7 +79,8 @@ def label_days(family: Family, day: Ints) -> Ints:
         return month_day
     left: Ints = date.dt.month_end().dt.day().to_numpy().astype(np.int64) - number
     if family.name == "last day of month":
-        return (left == 0).astype(np.int64)
+        at_end: Ints = (left == 0).astype(np.int64)
+        return at_end
     if family.name == "nth weekday":
         nth: Ints = (number - 1) // 7
         return np.where(nth < 4, weekday * 4 + nth, -1)

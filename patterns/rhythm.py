@@ -114,17 +114,6 @@ class Rhythm:
         factor: Floats = share / np.maximum(days, 1e-12)
         return np.where(days > 0, factor, 1.0)
 
-    def concentration(self, user: Ints, own: Ints) -> Floats:
-        """(n, 7) how much more of a subject there is on an active day of each weekday than on any.
-
-        Args:
-            user: (n,) whose.
-            own: (n, 7) the subject's events by weekday.
-        """
-        days = self.days[user] / np.maximum(self.days[user].sum(axis=1, keepdims=True), 1)
-        share = own / np.maximum(own.sum(axis=1, keepdims=True), 1)
-        return np.where(days > 0, share / np.maximum(days, 1e-12), 1.0)
-
 
 @dataclass(frozen=True, eq=False)
 class OwnTimes:

@@ -23,7 +23,7 @@ import numpy.typing as npt
 import polars as pl
 
 from observations.schema import split_column
-from patterns.log import Ints, Log
+from patterns.log import Flags, Ints, Log
 
 Where = dict[str, str]
 """Field → value over `type`, `action` and text features; what an event must have to belong."""
@@ -86,6 +86,13 @@ class Subjects:
     def owner(self) -> Ints:
         """(memberships,) the subject of each entry of `event`."""
         return np.repeat(np.arange(len(self)), self.size)
+
+    @cached_property
+    def is_broad(self) -> Flags:
+        """(subjects,) whether it is a whole type, or all of one action of a type."""
+        return np.array([level[-1] in ("type", "action") for level in self.levels], dtype=np.bool_)[
+            self.level
+        ]
 
     def where(self, subjects: Ints) -> list[Where]:
         """What the events of each of these subjects have in common, as a rule says it."""

@@ -19,8 +19,8 @@ import numpy as np
 from patterns.log import Flags, Floats, Ints
 from patterns.rhythm import OwnTimes, Rhythm
 
-WIDTH_CLASSES = ((10, 20, 30), (40, 60, 90), (120, 180, 240, 360))
-"""Widths in minutes: to the minute, to the hour, some time in the evening (three hours either way). Each class is
+WIDTH_CLASSES = ((10, 20, 30), (40, 60, 90), (120, 180, 240, 360), (480, 600))
+"""Widths in minutes: to the minute, to the hour, some time in the evening, some time of the day. Each class is
 scanned for itself: what moved from eight to ten is two narrow windows, and one wide one that hides them."""
 
 WIDTHS = tuple(width for widths in WIDTH_CLASSES for width in widths)

@@ -5,8 +5,9 @@ From crowded windows of the day (`patterns.windows`) by way of the span in which
 
 **Null.** On a due day on which the person was active, an event of this kind falls within the tolerance by chance
 with probability ``1 - exp(-λ)``, where λ is the subject's events per active day of the span, times the share of
-the person's other activity in the window, times how much more is done on that weekday than on others: by the
-person in all, or of this kind, whichever is more (`patterns.rhythm`).
+the person's other activity in the window, times how much more the person does on that weekday than on others, if it
+is more (`patterns.rhythm`). For whole types the days are given and only the hours are left to chance,
+``1 - (1 - share)^n`` for a day with n events: that mail is a thing of weekdays is no habit.
 
 **Hypotheses.** The error budget is shared out evenly over a person's subjects, within a subject over the windows (every
 event may begin one of every width), and within a window over the calendar rules, each weighted by how plain it is to
@@ -76,7 +77,7 @@ class TemporalDetector:
         certain = is_certain(slots.gain, hypotheses, settings)
         kept = np.zeros(len(log), dtype=np.bool_)
         kept[quarters.event[_supporting(log, quarters, slots[certain])[1]]] = True
-        slots = replace(slots, null_rate=_null_rates(log, subjects, slots, Rhythm.of(log, kept), kept))
+        slots = replace(slots, null_rate=_final_null_rates(log, subjects, slots, Rhythm.of(log, kept), kept))
         return _candidates(log, subjects, quarters, slots, hypotheses)
 
 
@@ -283,15 +284,39 @@ def _null_rates(log: Log, subjects: Subjects, slots: _Slots, rhythm: Rhythm, wit
     subject = slots.subject
     user, kind = subjects.user[subject], rhythm.kind[subjects.event[subjects.start[subject]]]
     share = rhythm.share(user, kind, subject, slots.low, slots.width, _own_times(log, subjects, without))
-    mine = _by_weekday(log, subjects, np.zeros(len(log), dtype=np.bool_))[subject]
     others = rhythm.weekday_factor(user, kind, _by_weekday(log, subjects, without)[subject])
-    # Neither what the person does on that weekday in all nor what they do of this kind may be surprising.
-    factor = np.maximum(others, rhythm.concentration(user, mine))
+    factor = np.maximum(others, 1.0)
     weekdays = _weekdays_of_rules()[slots.rule]
     mean_factor = (factor * weekdays).sum(axis=1) / np.maximum(weekdays.sum(axis=1), 1)
     per_day = _in_span(log, subjects.owner, subjects.event, subject, slots) / (slots.last - slots.first + 1)
     null: Floats = -np.expm1(-per_day * share * mean_factor)
     return np.clip(null, 1e-9, 1 - 1e-9)
+
+
+def _final_null_rates(log: Log, subjects: Subjects, slots: _Slots, rhythm: Rhythm, without: Flags) -> Floats:
+    """The same, and for whole types (or all of one action) the chance given how many events each due day had."""
+    null = _null_rates(log, subjects, slots, rhythm, without)
+    broad = np.flatnonzero(subjects.is_broad[slots.subject])
+    if not len(broad):
+        return null
+    subject, active = slots.subject[broad], log.active
+    user, kind = subjects.user[subject], rhythm.kind[subjects.event[subjects.start[subject]]]
+    own = _own_times(log, subjects, without)
+    share = rhythm.share(user, kind, subject, slots.low[broad], slots.width[broad], own)
+    length = subjects.size[subject]
+    which = np.repeat(np.arange(len(broad)), length)
+    event = subjects.event[ranges(subjects.start[subject], length)]
+    position = active.position(log.user[event], log.day[event])
+    inside = (position >= slots.first[broad][which]) & (position <= slots.last[broad][which])
+    inside &= _is_due(slots.rule[broad], which, log.day[event])
+    keys, count = np.unique(which[inside] << 32 | position[inside], return_counts=True)
+    slot = keys >> 32
+    used = np.bincount(slot, weights=1 - (1 - np.minimum(share, 1.0)[slot]) ** count, minlength=len(broad))
+    span = slots.last[broad] - slots.first[broad] + 1
+    which, position = np.repeat(np.arange(len(broad)), span), ranges(slots.first[broad], span)
+    due = np.bincount(which[_is_due(slots.rule[broad], which, active.day[position])], minlength=len(broad))
+    null[broad] = np.clip(used / np.maximum(due, 1), 1e-9, 1 - 1e-9)
+    return null
 
 
 def _by_weekday(log: Log, subjects: Subjects, without: Flags) -> Ints:
