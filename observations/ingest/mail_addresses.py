@@ -19,6 +19,12 @@ from observations.ingest.mail_headers import Fields, decode_text
 CACHED_LENGTH = 500
 """Headers up to this many characters are remembered: people write to the same people."""
 
+LONGEST_ADDRESS = 320
+"""Characters of an address (RFC 3696); what is longer is none."""
+
+LONGEST_HARD = 50_000
+"""Characters of a list that `getaddresses` is asked about: its time grows with their square."""
+
 
 class Address(NamedTuple):
     """One mailbox: the name as a person reads it ("" where there is none), the address in lower case."""
@@ -72,16 +78,21 @@ def person_behind_list(fields: Fields, sender: Address) -> Address:
     return Address(name, name) if _is_list(fields, sender) else Address(name, sender.address)
 
 
-_LOCAL = r"[^\s<>()\[\],;:\"@\\]+"
+_LOCAL = r"[^\s<>(),;:\"@\\]+"
+_HOST = r"[^\s<>()\[\],;:\"@\\]+"
+# Possessive throughout (`*+`): what one part has taken, no other part tries again.
 _PLAIN = re.compile(
-    rf"\s*(?:(?:\"([^\"\\]*)\"|([^\"<>()\[\],;:@\\]*?))\s*<\s*({_LOCAL}@{_LOCAL})\s*>|({_LOCAL}@{_LOCAL}))\s*(?:,|$)"
+    rf"\s*+(?:(?:\"([^\"\\]*+)\"\s*+|([^\"<>()\[\],;:@\\]*+))<\s*+({_LOCAL}@{_HOST})\s*+>|({_LOCAL}@{_HOST}))\s*+(?:,|$)"
 )
-_ADDRESS = re.compile(rf"{_LOCAL}@(?:{_LOCAL}|\[[^\s\]]*\])")
+# It begins where an address can: without that, each place in a long word would be tried.
+_ADDRESS = re.compile(rf"(?<![^\s<>(),;:\"@\\]){_LOCAL}@(?:{_HOST}|\[[^\s\]]*\])")
+_QUOTED_LOCAL = re.compile(rf"\"[^\"@]+\"@{_HOST}")
 _OBSCURED = re.compile(
     r"(?<![^\s<(])([\w.+=-]+)\s+(?:at|\(at\)|\(a\)|\[at\])\s+([\w-]+(?:\.[\w-]+)+)", re.IGNORECASE
 )
-_SEMICOLON = re.compile(r'("(?:[^"\\]|\\.)*")|;')
-_QUOTED_OR_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|\([^()]*\)')
+_QUOTED = r'"(?:[^"\\]++|\\.?)*+(?:"|$)'  # or never closed
+_SEMICOLON = re.compile(rf"({_QUOTED})|;")
+_QUOTED_OR_COMMENT = re.compile(rf"{_QUOTED}|\([^()]*\)")
 _LONE_NAME = re.compile(r"\s*<?([\w.+-]+)>?\s*(?:\(([^()]*)\))?\s*")
 _NOBODY = re.compile(
     r"(?:undisclosed|unlisted|recipient list)[ -]?(?:recipients?|suppressed)?", re.IGNORECASE
@@ -128,7 +139,7 @@ def _parse_hard(raw: str) -> list[Address]:
     if ":" not in text:  # no group: Outlook's semicolons
         text = _SEMICOLON.sub(lambda m: m[1] or ",", text)
     read = [_address(name, address) for name, address in _get_addresses(text)]
-    found = [a for a in read if _ADDRESS.fullmatch(a.address)]
+    found = [a for a in read if _ADDRESS.fullmatch(a.address) or _QUOTED_LOCAL.fullmatch(a.address)]
     known = {a.address for a in found}
     bare = _QUOTED_OR_COMMENT.sub(" ", text.replace("mailto:", ""))
     missed = [_address("", address) for address in _ADDRESS.findall(bare)]
@@ -136,6 +147,8 @@ def _parse_hard(raw: str) -> list[Address]:
 
 
 def _get_addresses(text: str) -> Iterable[tuple[str, str]]:
+    if len(text) > LONGEST_HARD:
+        return []
     try:
         return getaddresses([text], **_LENIENT)
     except (IndexError, ValueError, RecursionError):  # older parsers stumble over cut comments and the like
@@ -152,7 +165,8 @@ def _parse_lone_name(text: str) -> list[Address]:
 
 @lru_cache(maxsize=32_768)
 def _address(name: str, address: str) -> Address:
-    address = address.strip(" '\"<>.,;") if not address.startswith(".") else address
+    if not address.startswith(('"', ".")):  # these may belong to it
+        address = address.strip(" '<>.,;")
     name = decode_text(name).strip(" '\"") if name else ""
     lower = address.lower()
     return Address("" if name.lower() == lower else name, lower)
@@ -161,7 +175,8 @@ def _address(name: str, address: str) -> Address:
 def _unique(addresses: Iterable[Address]) -> tuple[Address, ...]:
     first: dict[str, Address] = {}
     for one in addresses:
-        first.setdefault(one.address, one)
+        if len(one.address) <= LONGEST_ADDRESS:
+            first.setdefault(one.address, one)
     return tuple(first.values())
 
 

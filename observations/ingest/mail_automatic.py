@@ -18,33 +18,30 @@ def is_automatic(fields: Fields, sender: str, subject: str) -> bool:
     return (
         not _PROGRAM_FIELDS.isdisjoint(fields)
         or _states_automatic(fields)
-        or (("list-unsubscribe" in fields or "feedback-id" in fields) and not _is_discussion(fields))
+        or (not _BULK_FIELDS.isdisjoint(fields) and _is_bulk(fields))
         or _is_robot(sender)
         or _AUTOMATIC_SUBJECT.match(subject) is not None
         or _is_calendar_notification(fields)
     )
 
 
-_PROGRAM_FIELDS = frozenset(
-    {
-        "x-autoreply",
-        "x-autorespond",
-        "x-auto-response-suppress",
-        "x-failed-recipients",
-        "x-cron-env",
-        "x-github-reason",
-        "x-campaign-id",
-        "x-campaignid",
-    }
-)
-_BULK = frozenset({"bulk", "junk", "auto_reply", "auto-reply"})
-_REPORT = re.compile(r"\s*multipart/report\b", re.IGNORECASE)
-_CALENDAR = re.compile(r"\s*(?:text/calendar\b|urn:content-classes:calendarmessage)", re.IGNORECASE)
+_PROGRAM_NAMES = """
+    x-autoreply x-autorespond x-auto-response-suppress x-failed-recipients x-cron-env x-github-reason
+    x-gitlab-notificationreason x-bugzilla-reason x-facebook-notify x-linkedin-class x-mc-user x-mandrill-user
+    x-sg-eid x-mailgun-sid x-campaign x-campaignid x-campaign-id
+"""
+_PROGRAM_FIELDS = frozenset(_PROGRAM_NAMES.split())
+_BULK_FIELDS = frozenset({"list-unsubscribe", "feedback-id", "precedence"})
+_REPORT = re.compile(r"multipart/report\b", re.IGNORECASE)
+_CALENDAR = re.compile(r"text/calendar\b|urn:content-classes:calendarmessage", re.IGNORECASE)
+_GOOGLE_CALENDAR_ID = re.compile(r"<calendar-[\w-]+@google\.com>")
 _ROBOT = re.compile(
     r"(?:[^@]*[._+-])?"
-    r"(?:no[._-]?reply|do[._-]?not[._-]?reply|dont[._-]?reply|mailer-daemon|postmaster|bounces?|auto[._-]?(?:reply|confirm|mailer)"
-    r"|notifications?|notify|alerts?|newsletters?|mailing|robot|bot|cron|daemon|calendar-notification|jira|jenkins)"
-    r"(?:[+=_.-][^@]*)?@|[^@]*\[bot\]@",
+    r"(?:no[._-]?reply|do[._-]?not[._-]?reply|dont[._-]?reply|no[._-]?responder|n[aã]o[._-]?responda|noreponse"
+    r"|ne[._-]?pas[._-]?repondre|nicht[._-]?antworten|keine[._-]?antwort|non[._-]?rispondere|nie[._-]?odpowiadaj"
+    r"|mailer-daemon|postmaster|bounces?|auto[._-]?(?:reply|confirm|mailer)|notifications?|notify|alerts?"
+    r"|newsletters?|robot|bot|cron|calendar-notification|jira|jenkins)"
+    r"(?:[+=_.-][^@]*)?(?:@|$)|[^@]*\[bot\]@",
     re.IGNORECASE,
 )
 _AUTOMATIC_SUBJECT = re.compile(
@@ -63,22 +60,25 @@ def _is_robot(sender: str) -> bool:
 
 
 def _states_automatic(fields: Fields) -> bool:
-    submitted = fields.get("auto-submitted", "no").strip().lower()
     return (
-        not submitted.startswith("no")
-        or fields.get("precedence", "").strip().lower() in _BULK
-        or fields.get("return-path", "").strip() == "<>"
+        not fields.get("auto-submitted", "no").lower().startswith("no")
+        or fields.get("return-path") == "<>"
         or _REPORT.match(fields.get("content-type", "")) is not None
     )
 
 
-def _is_discussion(fields: Fields) -> bool:
-    """Whether a mail with a link to unsubscribe is one of a list to which its members write."""
-    post = fields.get("list-post", "").strip().lower()
-    return (
-        post not in ("", "no")
-        or "mailing-list" in fields
-        or fields.get("precedence", "").strip().lower() == "list"
+def _is_bulk(fields: Fields) -> bool:
+    """Whether a mail that states precedence, or how to unsubscribe, is none of a list to which its members write."""
+    precedence = fields.get("precedence", "").lower()
+    if precedence in ("junk", "auto_reply", "auto-reply"):
+        return True
+    is_discussion = fields.get("list-post", "no").lower() not in ("", "no") or "mailing-list" in fields
+    return not is_discussion and precedence not in (
+        "list",
+        "normal",
+        "first-class",
+        "urgent",
+        "special-delivery",
     )
 
 
@@ -86,5 +86,6 @@ def _is_calendar_notification(fields: Fields) -> bool:
     return (
         _CALENDAR.match(fields.get("content-type", "")) is not None
         or _CALENDAR.match(fields.get("content-class", "")) is not None
+        or _GOOGLE_CALENDAR_ID.match(fields.get("message-id", "")) is not None
         or "calendar-notification@" in fields.get("sender", "")
     )

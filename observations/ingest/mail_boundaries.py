@@ -5,8 +5,8 @@ too, and only some writers quote them (mboxo and mboxrd: ``>From ``), so the lin
 ``mailbox.mbox`` of the standard library, which trusts it, sees 12 phantoms among 6,170 real posts of a mailing
 list. A line that starts ``From `` begins a message here if
 
-- an empty line stands before it and the first line of a header after it, and it carries a date as From_ lines
-  do, or that header is one that mail begins with; or
+- an empty line stands before it and a header field after it, and it carries a date as From_ lines do, or that
+  field is one that mail begins with and another line of a header follows; or
 - an empty line stands before it, it carries such a date, and nothing at all follows: a message without headers
   (to be reported, not to be read); or
 - no empty line stands before it (the message before was cut off), but it carries such a date and two header
@@ -31,11 +31,16 @@ CHUNK_BYTES = 1024 * 1024
 HEADER_BYTES = 512 * 1024
 """A header block longer than this is cut: 10,000 recipients fit in."""
 
+FIRST_BYTES = 32 * 1024
+"""Read at first of a file that is one message; more only if its header is longer."""
+
 LOOK_AHEAD_BYTES = 4096
 """How much after a line that starts ``From `` is enough to tell whether it begins a message."""
 
 _BLANK_LINE = re.compile(rb"\n\r?\n")
-_FIELD = re.compile(rb"([!-9;-~]+)[ \t]*:")
+_FIELD = re.compile(
+    rb"(?:>From [^\n]*\n)?([!-9;-~]+)[ \t]*:"
+)  # a relay may have put a second From_ line before it
 _DAY = rb"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
 _MONTH = rb"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 _DATED = re.compile(
@@ -101,10 +106,13 @@ def read_first_header(stream: BinaryIO) -> RawMessage:
 
     A first line that is only a number (Apple's .emlx: the length of the message) is passed over.
     """
-    window = _Window(stream, HEADER_BYTES)
+    window = _Window(stream, FIRST_BYTES)
     start = window.skip_blank()
     length = _LENGTH_LINE.match(window.data, start)
-    return _read_header(window, length.end() if length else start)[0]
+    start = length.end() if length else start
+    while not (_BLANK_LINE.search(window.data, start) or window.at_end or len(window.data) > HEADER_BYTES):
+        window.read_on(0)
+    return _read_header(window, start)[0]
 
 
 def begins_mbox(head: bytes) -> bool:
@@ -168,8 +176,10 @@ def _read_header(window: _Window, start: int) -> tuple[RawMessage, int]:
     after = blank.end() if blank else limit
     # A message that was cut off inside its header, with the next one right behind it.
     place = data.find(b"\nFrom ", first, last)
-    if place >= 0 and _is_separator(data, place + 1, blank_before=False):
-        return RawMessage(envelope, data[first : place + 1], line, complete=False), place + 1
+    while place >= 0:
+        if _is_separator(data, place + 1, blank_before=False):
+            return RawMessage(envelope, data[first : place + 1], line, complete=False), place + 1
+        place = data.find(b"\nFrom ", place + 1, last)
     return RawMessage(envelope, data[first:last], line, blank is not None), after
 
 
@@ -239,8 +249,8 @@ def _is_separator(data: bytes, start: int, *, blank_before: bool) -> bool:
     field = _FIELD.match(data, end + 1)
     if field is None:
         return blank_before and dated and _EMPTY_LINE.match(data, end + 1) is not None
-    known = field[1].lower()
-    known_first = known in _FIRST_FIELDS or known.startswith(b"x-")
-    if blank_before:
-        return dated or known_first
-    return dated and known_first and _SECOND_LINE.match(data, field.end()) is not None
+    if dated and blank_before:
+        return True
+    name = field[1].lower()
+    is_first = name in _FIRST_FIELDS or name.startswith(b"x-")
+    return (dated or blank_before) and is_first and _SECOND_LINE.match(data, field.end()) is not None

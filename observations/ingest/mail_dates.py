@@ -72,7 +72,7 @@ def parse_envelope_date(line: str) -> MailDate | None:
     >>> parse_envelope_date("From - Thu Jan  1 00:00:00 1970") is None
     True
     """
-    found = _ENVELOPE_DATE.search(line)
+    found = _ENVELOPE_DATE.search(line[:_LONGEST])
     if found is None or _GIT_PLACEHOLDER in line:
         return None
     date = parse_date(found[0])
@@ -81,7 +81,7 @@ def parse_envelope_date(line: str) -> MailDate | None:
     return _dated(date.wall, "UTC")
 
 
-_LONGEST = 200  # characters; no date is longer
+_LONGEST = 300  # characters; no date is longer, nor a From_ line
 _ENGLISH = "jan feb mar apr may jun jul aug sep oct nov dec"
 _MONTHS = {name: number for number, name in enumerate(_ENGLISH.split(), start=1)} | {
     # As programs in other languages shorten them, where the first three letters are not the English ones.
@@ -118,6 +118,7 @@ _TIME = re.compile(
     r"(?<!\d)(\d{1,2})[:.](\d\d)(?:[:.](\d\d)(?:[.,]\d+)?)?(?:\s*([ap])\.?m\b\.?)?", re.IGNORECASE
 )
 _WORD = re.compile(r"[^\W\d_]+|\d+")
+_GMT_AND_OFFSET = re.compile(r"(GMT|UTC|UT)\s+(?=[+-]\d)", re.IGNORECASE)
 _NUMERIC_ZONE = re.compile(r"(?:GMT|UTC|UT)?([+-])(\d{1,2}):?(\d\d)?", re.IGNORECASE)
 
 
@@ -128,7 +129,7 @@ def _parse_odd_date(text: str) -> MailDate | None:
     time = _TIME.search(text)
     if time is None:
         return None
-    before, after = text[: time.start()], text[time.end() :].split()
+    before, after = text[: time.start()], _GMT_AND_OFFSET.sub(r"\1", text[time.end() :]).split()
     year = next((word for word in after if len(word) == 4 and word.isdecimal()), "")
     zone = next((word.strip("\"',;") for word in after if word != year), None)
     day = _parse_day(f"{before} {year}")

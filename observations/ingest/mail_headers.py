@@ -109,8 +109,9 @@ _USED_NAMES = """
     from to cc bcc date subject message-id in-reply-to references reply-to sender return-path delivered-to
     x-original-from x-original-sender x-google-original-from x-gmail-labels list-id list-post list-unsubscribe
     mailing-list precedence auto-submitted content-type content-class feedback-id x-autoreply x-autorespond
-    x-auto-response-suppress x-failed-recipients x-cron-env x-github-reason x-campaign-id x-campaignid
-    x-mozilla-status x-status x-unsent
+    x-auto-response-suppress x-failed-recipients x-cron-env x-github-reason x-gitlab-notificationreason
+    x-bugzilla-reason x-facebook-notify x-linkedin-class x-mc-user x-mandrill-user x-sg-eid x-mailgun-sid
+    x-campaign x-campaignid x-campaign-id x-mozilla-status x-status x-unsent
 """
 _USED = frozenset(_USED_NAMES.split())
 
@@ -136,6 +137,9 @@ _ONE_WORD = re.compile(_WORD)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _PLAIN_ID = re.compile(rf"<[!-;=?-~]{{2,{LONGEST_ID}}}>")
 _BRACKETED = re.compile(r"<([^<>]*)>")
+_HEBREW_ORDER = re.compile(
+    r"iso-8859-8-[ie]", re.IGNORECASE
+)  # says how it is to be shown, not how to be read
 # Codecs that Python calls text encodings and that no mail is written in; some are quadratic.
 _NO_CHARSETS = frozenset({"punycode", "idna", "unicode_escape", "raw-unicode-escape", "undefined"})
 
@@ -161,7 +165,7 @@ def _decode_run(run: str) -> str:
 def _charset(name: str) -> str | None:
     """The codec for a charset, or null if there is none. A language may follow it (RFC 2231: utf-8*en)."""
     try:
-        codec = codecs.lookup(name.partition("*")[0])
+        codec = codecs.lookup(_HEBREW_ORDER.sub("iso-8859-8", name.partition("*")[0]))
     except (LookupError, ValueError, UnicodeError):
         return None
     if codec.name in _NO_CHARSETS or not codec._is_text_encoding:

@@ -106,6 +106,9 @@ class MailRecords:
             found = f"its date {written!r} cannot be" if written else "it has no date"
             self._reject(raw, id, "no_timestamp", f"{found}, and no other header gives one; not read")
             return
+        if not raw.complete:
+            said = "the message is cut off behind its header, or inside it; read as far as it goes"
+            self._count("warning", "truncated", said, raw, id)
         sender = person_behind_list(fields, _sender(raw, fields))
         action = self._action(sender, role, raw, id)
         at, local, tz = self._times(date, action)
