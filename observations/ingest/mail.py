@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from observations.ingest.base import Batch, ReadOptions, Source
@@ -32,10 +32,11 @@ class Mbox:
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Batch]:
         """The file's messages, in one pass and constant memory."""
-        records = MailRecords(source.label, options, role_of_place(source.label, is_folder=True))
+        records = MailRecords(options)
+        place = role_of_place(source.label, is_folder=True)
         with source.open() as stream:
             for message in find_messages(stream):
-                records.add(message)
+                records.add(message, source.label, place)
                 if records.is_full:
                     yield records.batch()
         yield records.batch()
@@ -53,9 +54,19 @@ class Eml:
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Batch]:
         """The one message of the file."""
-        records = MailRecords(source.label, options, role_of_place(source.label, is_folder=False))
-        with source.open() as stream:
-            records.add(read_first_header(stream))
+        yield from self.read_all([source], options)
+
+    def read_all(self, sources: Iterable[Source], options: ReadOptions) -> Iterator[Batch]:
+        """The messages of many files, in common batches: a maildir has a hundred thousand, and a frame for each
+        takes twenty times as long as reading it. Notes that only count name the first file.
+        """
+        records = MailRecords(options)
+        for source in sources:
+            with source.open() as stream:
+                message = read_first_header(stream)
+            records.add(message, source.label, role_of_place(source.label, is_folder=False))
+            if records.is_full:
+                yield records.batch()
         yield records.batch()
 
 
