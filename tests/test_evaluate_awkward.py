@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from observations.errors import SchemaError, SettingError
 from observations.ingest.base import Records, Value
-from patterns.evaluate import PATTERNS, evaluate
+from patterns.evaluate import evaluate
+from patterns.frame import PATTERNS
 from patterns.settings import Settings
 from tests.simulate import every, observations, regular, wall
 
