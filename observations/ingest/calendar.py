@@ -67,7 +67,7 @@ class CalendarReader:
         _tell_damage(damage, calendars, remarks)
         events, me = _read_events(calendars, options, remarks)
         observed = Observed(options, me, remarks)
-        for family in families(events, remarks):
+        for family in families(events):
             for run in family.runs(observed.span, remarks):
                 observed.add(family, run)
             if len(observed) >= BATCH_ROWS:

@@ -157,9 +157,12 @@ class EventReader:
 
         It says so itself, and starts at a midnight; or it lasts from one midnight of the person to another.
         """
+        is_midnight = start.wall.time() == time.min
+        if not is_midnight and start.zone is not UTC:
+            return False
         if any(self._component.text(name).upper() == "TRUE" for name in ALL_DAY_MARKS):
-            return start.wall.time() == time.min or self._clock.day(start) == self._clock.wall(start)
-        if length < ALMOST_A_DAY or start.wall.time() != time.min:
+            return is_midnight or self._clock.day(start) == self._clock.wall(start)
+        if not is_midnight or length < ALMOST_A_DAY:
             return False
         begin = self._clock.instant(start).replace(tzinfo=UTC)
         return all(moment.astimezone(self._here).time() == time.min for moment in (begin, begin + length))

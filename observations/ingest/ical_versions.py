@@ -10,101 +10,84 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from datetime import datetime
+from dataclasses import dataclass
 
 from observations.ingest.ical_event import Event
 from observations.ingest.ical_lines import Component
 from observations.ingest.ical_series import Run, Series, Span, begin_of, lone_overrides
 from observations.ingest.remarks import Remarks
 
-Named = tuple[bool, datetime]
-"""What a family knows an event by: whether it is a date, and which date or instant."""
+SUPERSEDED = ("superseded", "older versions of events")
+REPEATED = ("repeated", "events that the file has twice")
 
 
 @dataclass(slots=True)
 class Family:
-    """The events with one UID, each in its newest version.
-
-    Attributes:
-        uid: never empty.
-        masters: those that are no overrides, by their start. More than one if a program used the UID for
-            several events and nothing says that one replaces another.
-        overrides: by the occurrence that they stand for.
-
-    """
+    """The events with one UID, which is never empty."""
 
     uid: str
-    masters: dict[Named, Event] = field(default_factory=dict)
-    overrides: dict[Named, Event] = field(default_factory=dict)
+    events: list[Event]
 
     @property
     def series(self) -> str | None:
         """What its occurrences have in common, if it recurs: the UID, without Google's mark of a split."""
         series = series_of(self.uid)
-        recurs = self.overrides or series != self.uid or any(event.recurs for event in self.masters.values())
-        return series if recurs else None
-
-    def add(self, event: Event, remarks: Remarks) -> None:
-        """Take in one event; of two versions the newer one stays."""
-        if event.recurrence_id is not None:
-            name = (event.recurrence_id.is_date, event.clock.instant(event.recurrence_id))
-            self._keep_newer(self.overrides, name, event, remarks)
-            return
-        if self.masters:
-            version = next(iter(self.masters.values())).version
-            if event.version < version:
-                remarks.leave_out(*SUPERSEDED)
-                return
-            if event.version > version:
-                remarks.leave_out(*SUPERSEDED, len(self.masters))
-                self.masters.clear()
-        self._keep_newer(
-            self.masters, (event.start.is_date, event.clock.instant(event.start)), event, remarks
-        )
+        recurs = any(event.recurs or event.recurrence_id for event in self.events)
+        return series if recurs or series != self.uid else None
 
     def runs(self, span: Span, remarks: Remarks) -> Iterator[Run]:
         """When its events took place; those of a series as far as they may lie within the span."""
-        masters = list(self.masters.values())
-        overrides = list(self.overrides.values())
+        if len(self.events) > 1:
+            self.events = _newest(self.events, remarks)
+        masters = [event for event in self.events if event.recurrence_id is None]
+        overrides = [event for event in self.events if event.recurrence_id is not None]
         if not masters:
             yield from lone_overrides(overrides)
         if len(masters) > 1:
             message = "a UID is used for several events; all are read"
             remarks.warn("uid_reused", message, masters[1].line, self.uid)
-        # Overrides belong to the series, if there is one among the masters.
-        masters.sort(key=lambda event: not event.recurs)
-        for place, master in enumerate(masters):
-            if master.recurs or (overrides and place == 0):
-                yield from Series(master, overrides if place == 0 else [], remarks).runs(span)
+            masters.sort(
+                key=lambda event: not event.recurs
+            )  # overrides belong to the series, if there is one
+        for master in masters:
+            if master.recurs or overrides:
+                yield from Series(master, overrides, remarks).runs(span)
+                overrides = []
             else:
                 is_one_of_several = len(masters) > 1 or self.series is not None
                 name = begin_of(master, master.start) if is_one_of_several else None
                 yield Run.of_one(master, name, master.start.is_date)
 
-    @staticmethod
-    def _keep_newer(known: dict[Named, Event], name: Named, event: Event, remarks: Remarks) -> None:
-        other = known.get(name)
-        if other is not None:
-            remarks.leave_out(*(REPEATED if other.version == event.version else SUPERSEDED))
-        if other is None or event.version >= other.version:
-            known[name] = event
 
-
-SUPERSEDED = ("superseded", "older versions of events")
-REPEATED = ("repeated", "events that the file has twice")
-
-
-def families(events: Iterable[Event], remarks: Remarks) -> Iterator[Family]:
+def families(events: Iterable[Event]) -> Iterator[Family]:
     """The events by UID, in the order in which the UIDs come."""
-    found: dict[str, Family] = {}
+    found: dict[str, list[Event]] = {}
     for event in events:
-        uid = event.uid or _uid_from_content(event.component)
-        family = found.get(uid)
-        if family is None:
-            family = found[uid] = Family(uid)
-        family.add(event, remarks)
-    yield from found.values()
+        found.setdefault(event.uid or _uid_from_content(event.component), []).append(event)
+    for uid, members in found.items():
+        yield Family(uid, members)
+
+
+def _newest(events: list[Event], remarks: Remarks) -> list[Event]:
+    """The newest version of each event.
+
+    Overrides of different occurrences are different events. So are masters of one version with different starts:
+    a program used their UID several times, and nothing says that one replaces another.
+    """
+    newest_master = max((e.version for e in events if e.recurrence_id is None), default=None)
+    found: dict[object, Event] = {}
+    for event in events:
+        if event.recurrence_id is None and event.version != newest_master:
+            remarks.leave_out(*SUPERSEDED)
+            continue
+        moment = event.recurrence_id or event.start
+        name = (event.recurrence_id is None, moment.is_date, event.clock.instant(moment))
+        known = found.get(name)
+        if known is not None:
+            remarks.leave_out(*(REPEATED if known.version == event.version else SUPERSEDED))
+        if known is None or event.version >= known.version:
+            found[name] = event
+    return list(found.values())
 
 
 def series_of(uid: str) -> str:
