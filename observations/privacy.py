@@ -57,10 +57,9 @@ def redact_series(texts: pl.Series) -> pl.Series:
     for look, redacted in _PASSES:
         suspicious = texts.str.contains(_for_rust(look)).fill_null(False)
         if suspicious.any():
-            doubtful = texts.filter(suspicious).unique()
-            clean = pl.Series([redacted(text) for text in doubtful.to_list()], dtype=pl.String)
-            changed = doubtful != clean
-            texts = texts.replace(doubtful.filter(changed), clean.filter(changed))
+            doubtful = texts.filter(suspicious).to_list()
+            known = {text: redacted(text) for text in set(doubtful)}
+            texts = texts.clone().scatter(suspicious.arg_true(), [known[text] for text in doubtful])
     return texts
 
 

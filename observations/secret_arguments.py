@@ -35,7 +35,7 @@ _SECRET_OPTIONS: dict[str, tuple[str, ...]] = {
     **_each("7z 7za 7zz 7zr", "-p"),
     **_each("rar unrar", "-p -hp"),
     **_each("snmpwalk snmpget snmpset snmpbulkwalk", "-A -X -c"),
-    **_each("redis-cli", "-a"),
+    **_each("redis-cli http https xh xhs", "-a"),
     **_each("security", "-w -p"),
     **_each("openssl", "-k -K -pass -passin -passout"),
     **_each("influx doctl vercel", "-t"),
@@ -63,7 +63,6 @@ _ONLY_WITH: dict[str, frozenset[str]] = {
 
 _USER_AND_SECRET: dict[str, tuple[str, ...]] = {
     **_each("curl", "-u --user -U --proxy-user -b --cookie"),
-    **_each("http https xh xhs", "-a --auth"),
     **_each("smbclient rpcclient smbget smbmap", "-U --user"),
     **_each("lftp", "-u --user"),
     **_each("transmission-remote", "-n --auth"),
@@ -73,9 +72,10 @@ _USER_AND_SECRET: dict[str, tuple[str, ...]] = {
 _SECRET_WORDS: dict[str, dict[str, int]] = {
     "bw": {"unlock": 0, "login": 1},
     "cargo": {"login": 0},
+    "ConvertTo-SecureString": {"": 0},
     "mc": {"alias set": 3},
     "mkpasswd": {"": 0},
-    "net": {"user": 1},
+    "net": {"user": 1, "use": 2},
     "ngrok": {"authtoken": 0, "config add-authtoken": 0},
     "openssl": {"passwd": 0},
     "poetry": {"config http-basic": 1},
@@ -87,7 +87,9 @@ _SECRET_WORDS: dict[str, dict[str, int]] = {
 }
 """Program → how it goes on, and how many further words come before those that are secret."""
 
-_ASSIGNERS = _set("set setenv nmcli wpa_cli aws git npm yarn pnpm pip poetry conda rclone gcloud az snap")
+_ASSIGNERS = _set(
+    "set setenv nmcli wpa_cli redis-cli consul etcdctl aws git npm yarn pnpm pip poetry conda rclone gcloud az snap"
+)
 """Programs that set something to a value with name and value as two words (`set -gx TOKEN x`)."""
 
 _KEY_VALUES: dict[str, tuple[str, ...]] = {
@@ -102,11 +104,16 @@ _KEY_VALUES: dict[str, tuple[str, ...]] = {
 
 _KNOWN = {*_SECRET_OPTIONS, *_USER_AND_SECRET, *_ASSIGNERS, "sqlplus", "htpasswd"}
 
+_DEPTH = 3
+_NESTED = re.compile(
+    r"""'([^']*+)'?|"((?:[^"\\]|\\.)*+)"?|\$\(((?:[^()]|\((?:[^()]|\([^()]*+\))*+\))*+)\)?|`([^`]*+)`?|\\.""",
+    re.DOTALL,
+)
 _SAYERS = _set("echo printf yes print Write-Output")
 _TAKES_INPUT = re.compile(
     r"(?:^|\s)(?:--password-stdin|--passphrase-fd|--with-token|--stdin|--pinentry-mode)(?:$|\s|=)"
     r"|^(?:sudo|doas)\s(?:.*\s)?(?:-\w*S\w*|--stdin)(?:\s|$)"
-    r"|^(?:sudo\s(?:-\S+\s)*)?(?:chpasswd|passwd|cryptsetup|vncpasswd|smbpasswd|kinit|ssh-add|gpg --import)(?:\s|$)"
+    r"|^(?:sudo\s(?:-\S+\s)*)?(?:chpasswd|passwd|su|cryptsetup|vncpasswd|smbpasswd|kinit|ssh-add|gpg --import)(?:\s|$)"
     r"|^(?:gh|fly|flyctl|wrangler|docker|podman|vercel)\s(?:\S+\s)*secrets?\s(?:set|put|create|import|bulk)(?:\s|$)"
     r"|^vercel env add|^(?:vault|npm|op|wandb|huggingface-cli) login|^pass insert|^htpasswd\s(?:\S+\s)*-i"
 )
@@ -116,26 +123,48 @@ ARGUMENT_HINTS = r"""
     \brar\b \bunrar\b \bsnmp \bipmitool \bmosquitto \bsqlplus \bsmb \brpcclient \blftp \btransmission-remote
     \bxfreerdp \bcmdkey \brdesktop \bnxc\b \bnetexec \bcrackmap \bevil-winrm \btwine \buser(?:add|mod)\b \binflux\b
     \bdoctl\b \bvercel\b \brabbitmqctl \bhtpasswd \bmkpasswd \bvnc \bkinit \bcryptsetup \bsecurity\b \bopenssl\b
-    \blogin\b \bregister\b \bbw\sunlock \brclone\sobscure \bnet\suser \bmc\salias \bconfig:set \bkv\s(?:put|patch)
+    \blogin\b \bregister\b \bbw\sunlock \brclone\sobscure \bnet\suse \bmc\salias \bconfig:set \bkv\s(?:put|patch)
     \bvault\swrite \bput-parameter \bchpasswd \bcurl\b.*\s-\S*[ub] \bhttps?\b.*\s-a \bxhs?\b.*\s-a <<< --stdin
     \bsudo\b.*-\w*s \bdoas\b.*-\w*s \bgpg\s--import \bpass\sinsert \bpasswd\b \bauthtoken \bsecrets?\s
     \bset(?:env)?\b.*(?:pass|pwd|secret|token|key|auth|cred|pin|psk) \bnmcli\b \bwpa_ --password-stdin --with-token
-    \bconfig(?:ure)?\b.*(?:pass|pwd|secret|token|key|auth|cred|pin|psk|http-basic) --passphrase-fd \bnpm\slogin
+    \bconfig(?:ure)?\b.*(?:pass|pwd|secret|token|key|auth|cred|pin|psk|http-basic) --passphrase-fd \bnpm\slogin \bsu\s \bconvertto-sec \betcdctl \bconsul
     """
 """Patterns, in lower case, of which one is in every text with a program that takes a secret."""
 
 
 def redact_arguments(text: str) -> str:
     """The text with the arguments that its programs take as secrets replaced by `PLACEHOLDER`."""
-    commands = list(simple_commands(text, in_comments=True))
-    found = sorted({span for command in commands for span in _secrets(command)} | set(_fed(commands)))
     pieces: list[str] = []
     done = 0
-    for start, end in found:
+    for start, end in sorted(_spans(text, _DEPTH)):
         if start >= done and end > start:
             pieces += (text[done:start], PLACEHOLDER)
             done = end
     return "".join((*pieces, text[done:]))
+
+
+def _spans(text: str, depth: int) -> set[tuple[int, int]]:
+    """Where secret arguments lie, also in commands inside: ``ssh host "mysql -px"``, ``$(…)``, a here-document."""
+    commands = list(simple_commands(text, in_comments=True))
+    found = {span for command in commands for span in _secrets(command)} | set(_fed(commands))
+    if depth == 0:
+        return found
+    for command in commands:
+        for word in (*command.words, *command.fed):
+            bodies = (
+                [(0, len(word.text))] if "\n" in word.text and word in command.fed else _inside(word.text)
+            )
+            for start, end in bodies:
+                inner = _spans(word.text[start:end], depth - 1)
+                found |= {(word.start + start + a, word.start + start + b) for a, b in inner}
+    return found
+
+
+def _inside(word: str) -> list[tuple[int, int]]:
+    """Where a word holds what may be a command: in quotes or ``$(…)``, with a blank in it."""
+    if " " not in word:
+        return []
+    return [m.span(m.lastindex) for m in _NESTED.finditer(word) if m.lastindex and " " in m[m.lastindex]]
 
 
 def _secrets(command: SimpleCommand) -> Iterator[tuple[int, int]]:
@@ -185,7 +214,7 @@ def _of_user_options(words: list[Word], options: tuple[str, ...]) -> Iterator[tu
 def _of_pairs(words: list[Word]) -> Iterator[tuple[int, int]]:
     """``NAME value`` as two words, where the name names a secret."""
     for name, value in pairwise(words):
-        plain = unquoted(name.text).rpartition(":")[2]
+        plain = re.split("[:/]", unquoted(name.text))[-1]
         if re.fullmatch(r"[A-Za-z_][\w.-]*", plain) and names_secret(plain) and value.text[:1] != "-":
             yield from _unless_reference(value, 0)
 

@@ -11,7 +11,7 @@ KEY_HINTS = r"""
     \bsk- sk_live sk_test pk_live pk_test rk_live rk_test whsec_ aiza ya29\. gocspx- npm_ pypi-age rubygems_ dckr_ dop_v1
     doo_v1 dor_v1 pul- nfp_ nfc_ nfo_ nfu_ nfb_ hvs\. hvb\. tskey- atlasv1 dapi atatt3 hf_ gsk_ r8_ xai- pplx- nvapi- sg\.
     glsa_ sntry lin_api_ figd_ shp ntn_ eaa age-secret :aa \.[0-9a-z_-]{6}\.[0-9a-z_-]{27} eyj slack\.com/serv /webhooks/
-    key-[0-9a-f]{24} ://[^/\s]*@ bearer\s
+    key-[0-9a-f]{24} /bot\d ://[^/\s]*@ bearer\s
     """
 """Patterns, in lower case, of which one is in every text that holds one of them (`observations.secret_hints`)."""
 
@@ -37,13 +37,15 @@ _KEYS = re.compile(
       | [MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,}                   # Discord
       | eyJ[\w-]{8,}\.[\w-]{4,}(?:\.[\w-]*)*                      # JSON web token
     )
+  | (?<=/bot)\d{8,10}:[\w-]{20,}                                 # Telegram, in a URL
   | (?<=hooks\.slack\.com/services/)[\w/-]+ | (?<=/api/webhooks/)\d+/[\w-]+
     """,
     re.VERBOSE | re.DOTALL,
 )
 _CREDENTIALS = re.compile(
     r"""
-    (?P<before>(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@'"`]*:)           # scheme://user:
+    (?P<token>https?://)[^\s/:@'"`]+(?=:(?:x-oauth-basic)?@)        # a token in place of a user, once more
+  | (?P<before>(?<![A-Za-z0-9])[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@'"`]*:)           # scheme://user:
     (?!\d{1,5}/)                                                  # a port, and an @ further on in the path
     [^\s'"`]*(?:'[^\s'"`]*)*                                      # the password; it may hold anything but blanks
     (?=@[^\s@'"`]*)
@@ -57,5 +59,5 @@ _BEARER = re.compile(r"(?<![\w-])(Bearer|bearer|BEARER)([ ]+)(?=[^\s'\"]*[0-9._=
 def redact_keys(text: str) -> str:
     """The text with what has the form of a secret replaced by `PLACEHOLDER`."""
     text = _KEYS.sub(PLACEHOLDER, text)
-    text = _CREDENTIALS.sub(lambda m: (m["before"] or m["scheme"]) + PLACEHOLDER, text)
+    text = _CREDENTIALS.sub(lambda m: (m["token"] or m["before"] or m["scheme"]) + PLACEHOLDER, text)
     return _BEARER.sub(rf"\1\2{PLACEHOLDER}", text)

@@ -10,13 +10,16 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from functools import lru_cache
+from typing import NamedTuple
 
 from observations.shell import WORD, quoted_spans
 
 PLACEHOLDER = "‹secret›"
 """What stands where a secret was."""
 
-NAME_HINTS = r" pass pwd secret token key auth cred cookie sig psk pin jwt otp \bpw _pw identified\sby "
+NAME_HINTS = (
+    r" pass pwd secret token key auth cred cookie sig psk pin jwt otp bearer \bpw _pw identified\sby "
+)
 """Patterns, in lower case, of which one is in every text that holds such a name (`observations.secret_hints`)."""
 
 VALUE_FOLLOWS = r"""[\w.-]{0,100}(?:\\?["'])?\s*(?:[:=]|\s\S)"""
@@ -28,7 +31,7 @@ _NAMED = re.compile(
     (?:
       (?P<name>-{0,2}[A-Za-z_$][\w.-]*+)
       (?P<sep>(?:\\?["'])? [^\S\n]*+ (?: :?={1,3}>? | : ) [^\S\n]*+)
-    | (?P<sql>(?i:identified[ ]+(?:with[ ]+\S+[ ]+)?by|password)[ ]++)(?=["'])
+    | (?P<words>(?i:identified[ ]+(?:with[ ]+\S+[ ]+)?by|password)[ ]++(?=["']) | login[ ]+\S+[ ]+password[ ]+)
     | (?P<option>-{1,2}[A-Za-z][\w-]*+)[^\S\n]++
     )
     """,
@@ -36,12 +39,11 @@ _NAMED = re.compile(
 )
 _SECRET = re.compile(
     r"passw|passphrase|passcode|secret|(?:api|access|private|account|auth|license|master)_?key|auth_?token|credential"
-    r"|(?:^|_)(?:pass|pwd|pw|psk|pin|tokens?|auth|authorization|cookie|sig|signature|creds?|jwt|otp|\w+_key)\d*(?:$|_)"
+    r"|(?:^|_)(?:pass|pwd|pw|psk|pin|tokens?|auth|authorization|cookie|sig|signature|creds?|jwt|otp|bearer|\w+_key)\d*(?:$|_)"
     r"|(?<!by)(?<!com)(?<!tres)(?<!im)(?<!ask)(?:pass|pwd|token)$"
 )
 _HARMLESS = re.compile(
-    r"^(?:pwd|oldpwd)$"
-    r"|^(?:no|ask|show|with|without|list|use|skip|has|get|max|min|num|n|total|count|per)_"
+    r"^(?:no|ask|show|with|without|list|use|skip|has|get|max|min|num|n|total|count|per)_"
     r"|_(?:file|files|path|dir|stdin|fd|env|name|names|id|ids|url|uri|type|command|cmd|ttl|expiry|expires|length"
     r"|policy|prompt|provider|stores?|format|size|count|limit|bits|algorithm|version|exists|required|enabled|jar"
     r"|helper|ring|servers?|mode|method|usage|chars|parallelism|timeout|attempts|endpoint|host|port|field|column|index)$"
@@ -49,7 +51,7 @@ _HARMLESS = re.compile(
 )
 _ENDS_SECRET = re.compile(
     r"(?:passw(?:or)?d|passphrase|passcode|pass|pwd|pw|psk|pin|secrets?(?:_string|_value)?|tokens?|_key|(?:api|auth|access)key|auth"
-    r"|cookie|sig|signature|credentials?|creds?|jwt|otp)\d*$"
+    r"|cookie|sig|signature|credentials?|creds?|jwt|otp|bearer)\d*$"
 )
 _SINGLE_DASH = re.compile(  # exact: `-psecret` is mysql's -p with the password "secret"
     r"password|passwd|passphrase|pass|pwd?|psk|token|secret|auth|(?:src|dest|new)?(?:store|key)pass"
@@ -70,9 +72,21 @@ _LOOKS_PATH = re.compile(
 )
 _FIELD_END = re.compile(r"\s|[&;,](?=[A-Za-z][\w.-]*=)")
 _NEXT_FIELD = re.compile(r"&(?=[A-Za-z][\w.-]*=)")
+_IN_LIST = re.compile(r"(?:,|\s-[\w-]+[ =])$")  # --set a=1,password=x,b=2, where a comma ends the value
 _NEXT_ITEM = re.compile(r",(?=[A-Za-z][\w.-]*=)")
 _PLAIN_VALUE = re.compile(r"""[^\s'",;&|<>(){}\[\]]+""")
 _OPTION = re.compile(r"-{1,2}[A-Za-z]")
+
+
+class _Around(NamedTuple):
+    """The contents of the quotes around a place; the whole text outside quotes."""
+
+    start: int
+    end: int
+    quoted: bool
+
+
+_NOTHING = (0, 0)
 
 
 def redact_named(text: str) -> str:
@@ -83,8 +97,9 @@ def redact_named(text: str) -> str:
     done = at = 0
     while named := _NAMED.search(text, at):
         at = named.end()
-        around = _around(text, spans, starts, named.start())
-        start, end = _found(text, named, around)
+        # The quotes of a name that has its own, as in JSON, are not those around it.
+        place = named.start() - (_is_json(named["sep"]) if named["sep"] else 0)
+        start, end = _found(text, named, _around(text, spans, starts, place))
         if end > start:
             pieces += (text[done:start], PLACEHOLDER)
             done = at = end
@@ -98,6 +113,8 @@ def names_secret(name: str) -> bool:
     >>> [n for n in ("PGPASSWORD", "apiKey", "PWD", "token_file", "max-tokens", "--no-password") if names_secret(n)]
     ['PGPASSWORD', 'apiKey']
     """
+    if name in ("PWD", "OLDPWD"):
+        return False
     plain = _plain(name)
     return _SECRET.search(plain) is not None and _HARMLESS.search(plain) is None
 
@@ -114,32 +131,33 @@ def _plain(name: str) -> str:
     return re.sub(r"[.-]", "_", spread).lower().strip("_")
 
 
-_NOTHING = (0, 0)
-
-
-def _around(text: str, spans: list[tuple[int, int]], starts: list[int], at: int) -> tuple[int, int]:
-    """Where the contents of the quotes around this place begin and end; the whole text outside quotes."""
+def _around(text: str, spans: list[tuple[int, int]], starts: list[int], at: int) -> _Around:
     nearest = bisect_right(starts, at) - 1
     if nearest >= 0 and spans[nearest][0] < at < spans[nearest][1]:
         start, end = spans[nearest]
         closed = end - start > 1 and text[end - 1] == text[start]
-        return start + 1, end - 1 if closed else end
-    return 0, len(text)
+        return _Around(start + 1, end - 1 if closed else end, quoted=True)
+    return _Around(0, len(text), quoted=False)
 
 
-def _found(text: str, named: re.Match[str], around: tuple[int, int]) -> tuple[int, int]:
+def _is_json(sep: str) -> bool:
+    """Whether what parts name and value begins with the quote that closes the name."""
+    return sep.lstrip("\\")[:1] in ('"', "'")
+
+
+def _found(text: str, named: re.Match[str], around: _Around) -> tuple[int, int]:
     """Where the value lies that is to be redacted; an empty span where there is none."""
     if named["option"]:
         return _option_value(text, named, around)
-    if named["sql"]:
-        return _extent(text, named.start(), named.end(), around)
+    if named["words"]:
+        return _extent(text, named, around)
     return _value(text, named, around)
 
 
-def _option_value(text: str, named: re.Match[str], around: tuple[int, int]) -> tuple[int, int]:
+def _option_value(text: str, named: re.Match[str], around: _Around) -> tuple[int, int]:
     """The word after an option such as ``--password``; nothing where it is another option or a reference."""
     name, start = named["option"], named.end()
-    word = WORD.match(text, start, around[1])
+    word = WORD.match(text, start, around.end)
     if word is None or _OPTION.match(word[0]) or is_reference(text[start:]) or _NO_SECRET.match(text, start):
         return _NOTHING
     plain = _plain(name)
@@ -153,19 +171,18 @@ def _option_value(text: str, named: re.Match[str], around: tuple[int, int]) -> t
     return _NOTHING if _is_path(plain, word[0]) else word.span()
 
 
-def _value(text: str, named: re.Match[str], around: tuple[int, int]) -> tuple[int, int]:
+def _value(text: str, named: re.Match[str], around: _Around) -> tuple[int, int]:
     """The value after ``name=`` or ``name:``, where the name names a secret."""
     name, sep, start = named["name"], named["sep"], named.end()
     plain = _plain(name)
     bare_key = plain in ("key", "keys")
-    if not (bare_key or names_secret(name)):
+    if not (bare_key or names_secret(name)) or text.endswith("//", 0, named.start()):  # //user:… is a URL
         return _NOTHING
-    limit = around[1]
-    if is_reference(text[start:limit]) or _NO_SECRET.match(text, start, limit):
+    if is_reference(text[start : around.end]) or _NO_SECRET.match(text, start, around.end):
         return _NOTHING
-    if ":" in sep and "=" not in sep and not sep.lstrip("\\").startswith(('"', "'")):
-        return _header_value(text, name, start, around) if not bare_key else _NOTHING
-    start, end = _extent(text, named.start(), start, around)
+    if ":" in sep and "=" not in sep and not _is_json(sep):
+        return _NOTHING if bare_key else _header_value(text, named, around)
+    start, end = _extent(text, named, around)
     found = text[start:end]
     if bare_key:
         return (start, end) if _LOOKS_RANDOM.fullmatch(found) else _NOTHING
@@ -174,39 +191,43 @@ def _value(text: str, named: re.Match[str], around: tuple[int, int]) -> tuple[in
     return start, end
 
 
-def _extent(text: str, name_at: int, start: int, around: tuple[int, int]) -> tuple[int, int]:
-    """Where the value lies that begins at `start`: in its own quotes, or up to the end of the field, the shell
-    word or the quotes around.
-    """
-    limit = around[1]
-    if around == (0, len(text)):
-        word = WORD.match(text, start)
+def _extent(text: str, named: re.Match[str], around: _Around) -> tuple[int, int]:
+    """Where the value lies: in its own quotes, or up to the end of the field, the shell word or the quotes around."""
+    start = named.end()
+    json = named["sep"] is not None and _is_json(named["sep"])
+    if around.quoted or json:
+        for quote in ('\\"', "\\'", '"', "'"):  # \"x\" is JSON in double quotes
+            if text.startswith(quote, start):
+                end = text.find(quote, start + len(quote), around.end)
+                return start + len(quote), end if end >= 0 else around.end
+    if json or not around.quoted:
+        word = (_PLAIN_VALUE if json else WORD).match(text, start, around.end)
         if word is None:
             return _NOTHING
-        field = _NEXT_ITEM.search(text, start, word.end())
-        return start, field.start() if field and text[start] not in "'\"" else word.end()
-    for quote in ('\\"', "\\'", '"', "'"):  # \"x\" is JSON in double quotes
-        if text.startswith(quote, start):
-            end = text.find(quote, start + len(quote), limit)
-            return start + len(quote), end if end >= 0 else limit
-    ends = _NEXT_FIELD if name_at == around[0] else _FIELD_END
-    stop = ends.search(text, start, limit)
-    return start, stop.start() if stop else limit
+        if text[start] not in "'\"" and _IN_LIST.search(text, max(0, named.start() - 50), named.start()):
+            item = _NEXT_ITEM.search(text, start, word.end())
+            return start, item.start() if item else word.end()
+        return word.span()
+    ends = _NEXT_FIELD if named.start() == around.start else _FIELD_END
+    stop = ends.search(text, start, around.end)
+    return start, stop.start() if stop else around.end
 
 
-def _header_value(text: str, name: str, start: int, around: tuple[int, int]) -> tuple[int, int]:
+def _header_value(text: str, named: re.Match[str], around: _Around) -> tuple[int, int]:
     """The value after ``Name: ``. Of a header all of it, but for the scheme; else a word that can be a password."""
-    scheme = _SCHEME.match(text, start, around[1])
+    name, start = named["name"], named.end()
+    scheme = _SCHEME.match(text, start, around.end)
     start = scheme.end() if scheme else start
-    if is_reference(text[start : around[1]]):
+    if is_reference(text[start : around.end]):
         return _NOTHING
-    if _HEADER.search(name):
-        if around != (0, len(text)):
-            line = text.find("\n", start, around[1])
-            return start, line if line >= 0 else around[1]
+    if _HEADER.search(name) and (scheme or not around.quoted or named.start() == around.start):
+        line = text.find("\n", start, around.end)
+        end = line if line >= 0 else around.end
         word = WORD.match(text, start)
-        return word.span() if word else _NOTHING
-    word = _PLAIN_VALUE.match(text, start, around[1])
+        return (start, end) if around.quoted else word.span() if word else _NOTHING
+    if text[start : start + 1] in ("'", '"'):
+        return _extent(text, named, around)
+    word = _PLAIN_VALUE.match(text, start, around.end)
     if word is None or text[start] in "/~.":
         return _NOTHING
     alone = text[word.end() : word.end() + 1] in ("", "\n") and "\n" in text

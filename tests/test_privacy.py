@@ -162,6 +162,48 @@ cmdkey /user:ada /pass:{}
 ls && export TOKEN={} && ls
 (export TOKEN={}; ls)
 http POST example.com password={}
+ssh ada@host "echo {} | sudo -S ls"
+ssh ada@host 'mysql -p{} shop'
+bash -c "mysql -uroot -p{}"
+su -c "redis-cli -a {} info" ada
+alias db='mysql -p{}'
+x=$(curl -u ada:{} example.com)
+echo $(mysql -p{} -e x) > a
+echo `mysql -p{} -e x`
+ssh host "bash -c 'mysql -p{}'"
+ssh host <<EOF\nmysql -p{}\nEOF
+for i in 1 2; do mysql -p{}; done
+if mysql -p{}; then ls; fi
+# mysql -p{} shop
+#export API_TOKEN={}
+echo {} | su -c ls
+echo {} | base64 | docker login --password-stdin
+cat <<< {} | docker login --password-stdin
+(echo {}; echo {}) | passwd ada
+git -c http.extraHeader="Authorization: Bearer {}" fetch
+git push https://x-access-token:{}@github.com/ada/x.git
+curl -H Authorization:\ Bearer\ {} example.com
+curl -H "authorization:Bearer {}" example.com
+curl -F password={} example.com
+redis-cli CONFIG SET requirepass {}
+redis-cli AUTH {}
+consul kv put shop/password {}
+etcdctl put /shop/password {}
+cat > ~/.netrc <<EOF\nmachine example.com login ada password {}\nEOF
+cat > a.json <<EOF\n{"client_secret": "{}", "a": 1}\nEOF
+node -e 'login({apiKey: "{}"})'
+python -c "login(password='{}')"
+run --pwd {}
+run --bearer {}
+run --bearer-token={}
+http -A bearer -a {} example.com
+ConvertTo-SecureString "{}" -AsPlainText -Force
+Connect-Shop -Password {}
+az storage blob list --account-key {}
+https://zoom.us/j/123?pwd={}
+TF_VAR_db_password={} terraform apply
+helm install x --set a=1,adminPassword={},b=2
+net use Z: //nas/x {} /user:ada
 """.strip().splitlines()
 
 QUOTED_PLACES = """

@@ -100,24 +100,27 @@ def _items(text: str, first_line: int, remarks: Remarks) -> pl.DataFrame:
     frame = frame.with_columns(line=breaks.cum_sum().shift(1, fill_value=0).cast(pl.Int64) + first)
     if before.strip():
         remarks.reject("bad_line", "a line is no part of a fish history", first_line + 1)
-    strange = frame.filter(pl.col("body").str.contains(_NO_ITEM)).select("body", "line")
-    for body, line in strange.iter_rows():
-        at = re.search(_NO_ITEM, body)
-        assert at is not None, "polars found one"
-        number = line + body[: at.start() + 1].count("\n")
-        remarks.reject(
-            "bad_line", "a line is no part of a fish history; the item it began is left out", number
-        )
-    own = pl.col("body").str.extract(rf"(?s)^(.*?)(?:{_NO_ITEM}|$)").fill_null(pl.col("body"))
-    frame = frame.with_columns(
-        body=pl.when(pl.col("body").str.contains(_NO_ITEM)).then(own).otherwise("body")
-    )
+    strange = frame.get_column("body").str.contains(_NO_ITEM)
+    if strange.any():
+        frame = _without_damage(frame, strange, remarks)
     return frame.select(
         "line",
         command=pl.col("body").str.extract(r"^([^\n]*)").str.replace(r"^(?:- cmd: ?)+", ""),
         when=pl.col("body").str.extract(_WHEN),
         damaged=pl.col("body").str.contains(_WHEN_DAMAGED),
     )
+
+
+def _without_damage(frame: pl.DataFrame, strange: pl.Series, remarks: Remarks) -> pl.DataFrame:
+    """The frame with each body cut before the first line in it that is no part of an item; each is said."""
+    bodies = frame.get_column("body").to_list()
+    for row in strange.arg_true().to_list():
+        at = re.search(_NO_ITEM, bodies[row])
+        assert at is not None, "polars found one"
+        line = frame.item(row, "line") + bodies[row][: at.start() + 1].count("\n")
+        remarks.reject("bad_line", "a line is no part of a fish history; the item it began is left out", line)
+        bodies[row] = bodies[row][: at.start()]
+    return frame.with_columns(body=pl.Series(bodies, dtype=pl.String))
 
 
 def _frame(items: pl.DataFrame, tz: str, remarks: Remarks) -> tuple[pl.DataFrame, int]:
