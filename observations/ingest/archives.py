@@ -23,6 +23,9 @@ from observations.ingest.finding import Found, is_passed_over, reason_of
 BEGINNING_BYTES = 8_192
 """Kept of each member of a compressed tar, which can only be opened by reading all that is before it."""
 
+ZIP = (b"PK\x03\x04", b"PK\x05\x06")
+"""How a zip begins: with a member, or with the end of an empty one."""
+
 DAMAGE = (zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, NotImplementedError)
 """What the libraries raise where an archive or a compressed file is damaged, or of a kind they do not read."""
 
@@ -34,11 +37,11 @@ def add_archive(path: Path, head: bytes, found: Found, found_in: str | None) -> 
         SourceError: the person named it, and it is damaged or has nothing to read in it.
 
     """
-    if not head.startswith(b"PK\x03\x04") and not _is_tar(path, head):
+    if not head.startswith(ZIP) and not _is_tar(path, head):
         return False
     before = len(found.sources)
     try:
-        if head.startswith(b"PK"):
+        if head.startswith(ZIP):
             _add_zip(path, found)
         else:
             _add_tar(path, found)
@@ -75,7 +78,10 @@ def _is_tar(path: Path, head: bytes) -> bool:
     if head[257:262] == b"ustar":
         return True
     squeezed = head.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ"))
-    return squeezed and tarfile.is_tarfile(path)
+    try:
+        return squeezed and tarfile.is_tarfile(path)
+    except DAMAGE:
+        return False  # a compressed file of some kind, and a damaged one: its reader will say so
 
 
 def _add_tar(path: Path, found: Found) -> None:
@@ -85,7 +91,7 @@ def _add_tar(path: Path, found: Found) -> None:
         label = f"{path}!{member.name}"
         if member.isdir() or not _is_wanted(path, member.name, member.size, found, is_plain=member.isfile()):
             continue
-        opener = partial(_open_tar_member, path, member)
+        opener = partial(_TarMember, path, member)
         found.sources.append(Source(label, opener, found_in=str(path), beginning=beginnings[member]))
 
 
@@ -94,10 +100,18 @@ def _beginning(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes | Non
     return stream.read(BEGINNING_BYTES) if stream is not None else None
 
 
-def _open_tar_member(path: Path, member: tarfile.TarInfo) -> BinaryIO:
-    stream = tarfile.open(path).extractfile(member)  # noqa: SIM115  the stream keeps the archive open
-    assert stream is not None, "only files are listed"
-    return cast("BinaryIO", stream)
+class _TarMember(io.BufferedReader):
+    """A member of a tar, which closes the archive with itself."""
+
+    def __init__(self, path: Path, member: tarfile.TarInfo) -> None:
+        self._archive = tarfile.open(path)  # noqa: SIM115  closed in close()
+        stream = self._archive.extractfile(member)
+        assert stream is not None, "only files are listed"
+        super().__init__(cast("io.RawIOBase", stream))
+
+    def close(self) -> None:
+        super().close()
+        self._archive.close()
 
 
 def _is_wanted(path: Path, name: str, size: int, found: Found, *, is_plain: bool) -> bool:

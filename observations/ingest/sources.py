@@ -13,6 +13,7 @@ import shutil
 import stat
 import sys
 import tempfile
+import weakref
 from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
@@ -41,13 +42,13 @@ def find_sources(names: Iterable[str | Path]) -> Found:
             continue
         path = Path(name)
         _check_readable(path)
-        before = len(found.sources)
+        known = len(found.sources) + len(seen)
         for file in _files_under(path, found.notes):
             real = file.resolve()
             if real not in seen:
                 seen.add(real)
                 _add_file(file, found, None if file == path else str(path))
-        if path.is_dir() and len(found.sources) == before:
+        if path.is_dir() and not known and not found.sources:
             raise SourceError(str(path), "the folder has nothing to read in it")
     return found
 
@@ -90,7 +91,8 @@ def _add_file(path: Path, found: Found, found_in: str | None) -> None:
     """Add the file, or the members of the archive that it is."""
     try:
         if path.is_fifo():
-            found.sources.append(_kept(path.open("rb"), str(path)))
+            with _open(path) as stream:
+                found.sources.append(_kept(stream, str(path)))
         else:
             _add_regular_file(path, found, found_in)
     except OSError as error:
@@ -125,17 +127,22 @@ def _standard_input() -> Source:
 
 
 def _kept(stream: BinaryIO, label: str) -> Source:
-    """What comes out of a pipe as a source that can be opened as often as wanted: it is kept in a file.
-
-    The file has no name in the file system, or loses it with the last reference.
-    """
-    kept = tempfile.NamedTemporaryFile(prefix="habitus-")  # noqa: SIM115  lives as long as the source
-    shutil.copyfileobj(stream, kept)
-    kept.flush()
-    if kept.tell() == 0:
+    """What comes out of a pipe as a source that can be opened as often as wanted."""
+    kept = _Kept(stream)
+    if kept.path.stat().st_size == 0:
         raise SourceError(label, "is empty")
-    return Source(label, partial(_open_kept, kept))
+    return Source(label, kept.open)
 
 
-def _open_kept(kept: tempfile._TemporaryFileWrapper[bytes]) -> BinaryIO:
-    return Path(kept.name).open("rb")
+class _Kept:
+    """A copy of a stream in a temporary file, which is removed with the last reference to this."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        number, name = tempfile.mkstemp(prefix="habitus-")
+        self.path = Path(name)
+        weakref.finalize(self, self.path.unlink, missing_ok=True)
+        with os.fdopen(number, "wb") as copy:
+            shutil.copyfileobj(stream, copy)
+
+    def open(self) -> BinaryIO:
+        return self.path.open("rb")
