@@ -151,10 +151,8 @@ def _spans(text: str, depth: int) -> set[tuple[int, int]]:
         return found
     for command in commands:
         for word in (*command.words, *command.fed):
-            bodies = (
-                [(0, len(word.text))] if "\n" in word.text and word in command.fed else _inside(word.text)
-            )
-            for start, end in bodies:
+            is_body = word in command.fed and text.endswith("\n", 0, word.start)
+            for start, end in [(0, len(word.text))] if is_body else _inside(word.text):
                 inner = _spans(word.text[start:end], depth - 1)
                 found |= {(word.start + start + a, word.start + start + b) for a, b in inner}
     return found
