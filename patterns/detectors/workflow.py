@@ -326,6 +326,8 @@ def _candidates(
     workflows = [w for w, is_sure in zip(workflows, sure, strict=True) if not is_sure] + _chained(
         log, subjects, [w for w, is_sure in zip(workflows, sure, strict=True) if is_sure]
     )
+    if not workflows:
+        return Candidates.none(type)
     user = np.array([subjects.user[w.steps[0]] for w in workflows], dtype=np.int64)
     return Candidates(
         type,
