@@ -57,18 +57,27 @@ class Trials:
             self.candidate[order], self.local[order], self.hit[order], self.event[order], self.next_due[order]
         )
 
-    def weights(self) -> Floats:
-        """(trials,) what each counts for as evidence: trials within an hour of the one before share one vote.
+    def votes(self) -> Flags:
+        """(trials,) which count as evidence: each that comes an hour or more after the last that did.
 
-        An import of fifty meetings in a minute is one decision, not fifty.
+        An import of fifty meetings in a minute is one decision, not fifty. What comes later never changes whether
+        an earlier trial counts.
         """
-        if not len(self.candidate):
-            return np.empty(0)
-        first = np.ones(len(self.candidate), dtype=np.bool_)
-        first[1:] = (np.diff(self.candidate) != 0) | (np.diff(self.local) >= OCCASION_GAP)
-        cluster = np.cumsum(first) - 1
-        shares: Floats = 1.0 / np.bincount(cluster)[cluster]
-        return shares
+        axis = self.local - (self.local.min() if len(self.local) else 0)
+        axis = axis + self.candidate * (int(axis.max(initial=0)) + OCCASION_GAP + 1)
+        following = np.searchsorted(axis, axis + OCCASION_GAP, side="left")
+        votes = np.zeros(len(axis), dtype=np.bool_)
+        # Everybody's first trial counts; from each that counts, jump to the next that may.
+        counting = (
+            np.flatnonzero(np.concatenate([[True], np.diff(self.candidate) != 0])) if len(axis) else following
+        )
+        while len(counting):
+            votes[counting] = True
+            ahead = following[counting]
+            inside = ahead < len(axis)
+            stays = self.candidate[np.where(inside, ahead, 0)] == self.candidate[counting]
+            counting = ahead[inside & stays]
+        return votes
 
 
 @dataclass(frozen=True, eq=False)

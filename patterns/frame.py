@@ -11,6 +11,7 @@ import orjson
 import polars as pl
 
 from patterns.candidates import Candidates
+from patterns.confidence import NEVER
 from patterns.lacks import lacking
 from patterns.lifecycle import Standing, Status
 from patterns.log import Flags, Ints, Log
@@ -106,8 +107,8 @@ def to_frame(
             "opportunities": standing.opportunities[chosen],
             "contradictions": standing.contradictions[chosen],
             "p_value": binomial_tail(
-                standing.vote_support[chosen],
-                standing.vote_opportunities[chosen],
+                standing.all_support[chosen],
+                standing.all_opportunities[chosen],
                 candidates.null_rate[chosen],
             ),
             "rate_interval": [[float(a), float(b)] for a, b in zip(low, high, strict=True)],
@@ -115,9 +116,9 @@ def to_frame(
             "first_seen": written.gather(firsts),
             "last_seen": written.gather(lasts),
             "confirmed_at": _moments(
-                standing.confirmed[chosen], offset[np.maximum(standing.confirmed_event[chosen], 0)]
+                log, standing.confirmed[chosen], offset[np.maximum(standing.confirmed_event[chosen], 0)]
             ),
-            "expired_at": _moments(standing.expired[chosen], offset[lasts]),
+            "expired_at": _moments(log, standing.expired[chosen], offset[lasts]),
             "evidence": evidence,
             "superseded_by": [None] * len(chosen),
             "source": _sources(log, [trials.event[r] for r in supporting]),
@@ -132,7 +133,7 @@ def worth_showing(candidates: Candidates, standing: Standing) -> Ints:
     A candidate that chance explains as well, or that faded before it was ever confirmed, is neither a habit nor on
     the way to become one.
     """
-    tail = binomial_tail(standing.vote_support, standing.vote_opportunities, candidates.null_rate)
+    tail = binomial_tail(standing.all_support, standing.all_opportunities, candidates.null_rate)
     promising = (standing.status == Status.tracking) & (tail <= _PROMISING)
     confirmed = standing.status == Status.confirmed
     gone = (standing.status == Status.expired) & was_confirmed(standing)
@@ -182,13 +183,13 @@ def _rfc3339_series(local: pl.Series, offset: pl.Series) -> pl.Series:
     ).to_series()
 
 
-def _moments(local: Ints, offset: Ints) -> list[str | None]:
-    """RFC 3339 of wall clocks, null where there is none."""
-    never = np.iinfo(np.int64).min
+def _moments(log: Log, local: Ints, offset: Ints) -> list[str | None]:
+    """RFC 3339 of the log's wall clocks, null where there is none."""
+    began = timedelta(hours=log.day_starts_at)
     return [
         None
-        if when == never
-        else (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=int(when)))
+        if when == NEVER
+        else (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=int(when)) + began)
         .replace(tzinfo=None, microsecond=0)
         .isoformat()
         + _offset(int(shift))

@@ -39,7 +39,8 @@ def _lacks(candidates: Candidates, standing: Standing, c: int, settings: Setting
     if rate - null < settings.distinct_margin:
         words.append(f"hardly more than chance: {rate:.0%} against {null:.0%}")
     else:
-        needed = _until_significant(support, opportunities, null, float(candidates.hypotheses[c]), settings)
+        seen = float(standing.all_support[c]), float(standing.all_opportunities[c])
+        needed = _until_significant(*seen, rate, null, float(candidates.hypotheses[c]), settings)
         if needed is None:
             words.append("cannot be told from chance at this rate")
         elif needed > max(missing, 0):
@@ -50,10 +51,9 @@ def _lacks(candidates: Candidates, standing: Standing, c: int, settings: Setting
 
 
 def _until_significant(
-    support: float, opportunities: float, null: float, hypotheses: float, settings: Settings
+    support: float, opportunities: float, rate: float, null: float, hypotheses: float, settings: Settings
 ) -> int | None:
     """How many more supports, kept at the present rate, until it is significant; null if not foreseeable."""
-    rate = support / max(opportunities, 1.0)
     more = np.arange(_HORIZON, dtype=np.float64)
     tail = binomial_tail(support + more, opportunities + more / rate, np.full(_HORIZON, null))
     enough = np.flatnonzero(tail <= allowed(np.array([hypotheses]), settings)[0])

@@ -15,7 +15,8 @@ All candidates are folded side by side: step j takes the j-th trial of every can
 Python loop runs over steps and not over trials. Within a step the order is: what time did (expiry), what the
 trial says, what follows from it.
 
-The components are counted over the episode: from its first support to now. A demotion ends no episode; it sets
+The components are counted over the episode: from its first support to now. Significance is judged by all episodes: that
+a person stopped for a while does not make chance of what they did before. A demotion ends no episode; it sets
 the count of occasions back to nothing, so five new ones are needed, while the rate is still judged by all that
 is known of it.
 """
@@ -72,7 +73,9 @@ class Standing:
         episode: index in the trials of the first support of the current episode.
         confirmed, expired: wall clock of the last such change in this episode, µs; `NEVER` where none.
         confirmed_event: the event at which it was confirmed, -1 where none.
-        vote_support, vote_opportunities: support and opportunities in votes (see `Trials.weights`).
+        vote_support, vote_opportunities: support and opportunities in votes (see `Trials.votes`).
+        all_support, all_opportunities: the same over all episodes so far, what significance is judged by; the
+            support with which a later episode begins is left out, for an episode begins with one by definition.
         due: wall clock by which it is next due, µs.
         confidence: decay included.
 
@@ -93,6 +96,8 @@ class Standing:
     expired: Ints
     vote_support: Floats
     vote_opportunities: Floats
+    all_support: Floats
+    all_opportunities: Floats
     components: Components
     confidence: Floats
     transitions: tuple[Transition, ...]
@@ -103,7 +108,7 @@ def fold(candidates: Candidates, now: Ints, settings: Settings) -> Standing:
     state = _State.fresh(len(candidates))
     judge = _Judge(candidates, settings)
     trials = candidates.trials
-    weights = trials.weights()
+    votes = trials.votes().astype(np.float64)
     start = np.searchsorted(trials.candidate, np.arange(len(candidates) + 1))
     length = np.diff(start)
     # Longest first: at step j the candidates that still have a trial are a prefix.
@@ -113,7 +118,7 @@ def fold(candidates: Candidates, now: Ints, settings: Settings) -> Standing:
         here = by_length[: np.searchsorted(-remaining, -step, side="left")]
         row = start[here] + step
         _expire(state, here, trials.local[row], judge)
-        _take(state, here, row, candidates, weights, settings)
+        _take(state, here, row, candidates, votes, settings)
         _judge(state, here, row, candidates, judge)
     everyone = np.arange(len(candidates))
     _expire(state, everyone, now, judge)
@@ -140,6 +145,8 @@ class _State:
     expired: Ints
     vote_support: Floats
     vote_opportunities: Floats
+    all_support: Floats
+    all_opportunities: Floats
     transitions: list[Transition] = field(default_factory=list)
 
     @classmethod
@@ -167,6 +174,8 @@ class _State:
             expired=never(),
             vote_support=np.zeros(n),
             vote_opportunities=np.zeros(n),
+            all_support=np.zeros(n),
+            all_opportunities=np.zeros(n),
         )
 
     def components(self, of: Ints, settings: Settings) -> Components:
@@ -211,7 +220,7 @@ class _Judge:
 
     def is_significant(self, state: _State, of: Ints) -> Flags:
         tail = binomial_tail(
-            state.vote_support[of], state.vote_opportunities[of], self.candidates.null_rate[of]
+            state.all_support[of], state.all_opportunities[of], self.candidates.null_rate[of]
         )
         rate = state.support[of] / np.maximum(state.opportunities[of], 1)
         distinct = rate - self.candidates.null_rate[of] >= self.settings.distinct_margin
@@ -245,23 +254,28 @@ def _expire(state: _State, here: Ints, now: Ints, judge: _Judge) -> None:
 
 
 def _take(
-    state: _State, here: Ints, row: Ints, candidates: Candidates, weights: Floats, settings: Settings
+    state: _State, here: Ints, row: Ints, candidates: Candidates, votes: Floats, settings: Settings
 ) -> None:
     """Count one trial of each candidate."""
     trials = candidates.trials
-    hit, local, weight = trials.hit[row], trials.local[row], weights[row]
+    hit, local, vote = trials.hit[row], trials.local[row], votes[row]
     begins = hit & ~state.live[here]
     if begins.any():
         _begin(state, here[begins], row[begins], local[begins], trials.event[row[begins]])
     counts = state.live[here]
-    here, row, hit, local, weight = here[counts], row[counts], hit[counts], local[counts], weight[counts]
+    here, row, hit, local, vote = here[counts], row[counts], hit[counts], local[counts], vote[counts]
+    # A later episode's first support says nothing of chance: without it there would be no episode.
+    evidence = np.where((state.support[here] == 0) & (state.all_opportunities[here] > 0), 0.0, vote)
     state.opportunities[here] += 1
-    state.vote_opportunities[here] += weight
+    state.vote_opportunities[here] += vote
+    state.all_opportunities[here] += evidence
 
     kept, when = here[hit], local[hit]
     state.support[kept] += 1
-    state.vote_support[kept] += weight[hit]
-    fresh = (state.last[kept] == NEVER) | (when - state.last[kept] >= OCCASION_GAP)
+    state.vote_support[kept] += vote[hit]
+    state.all_support[kept] += evidence[hit]
+    latest = state.recent[kept, 0]
+    fresh = (latest == NEVER) | (when - np.where(latest == NEVER, 0, latest) >= OCCASION_GAP)
     new, then = kept[fresh], when[fresh]
     state.occasions[new] += 1
     state.recent[new, 1:] = state.recent[new, :-1]
@@ -374,6 +388,8 @@ def _standing(state: _State, now: Ints, settings: Settings) -> Standing:
         expired=state.expired,
         vote_support=state.vote_support,
         vote_opportunities=state.vote_opportunities,
+        all_support=state.all_support,
+        all_opportunities=state.all_opportunities,
         components=parts,
         confidence=confidence,
         transitions=tuple(sorted(state.transitions, key=lambda t: (t.candidate, t.local))),

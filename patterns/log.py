@@ -44,6 +44,7 @@ class Log:
         day: (events,) the local day, days since 1970.
         minute: (events,) minutes since the day began; nan for what lasts all day.
         as_of_local: (users,) the wall clock at the evaluation time, µs, by each person's latest offset.
+        day_starts_at: hour of the clock at which a day begins; `day`, `minute` and `as_of_local` are counted from it.
 
     """
 
@@ -54,6 +55,7 @@ class Log:
     day: Ints
     minute: Floats
     as_of_local: Ints
+    day_starts_at: int = 0
 
     @classmethod
     def of(cls, featured: pl.DataFrame, as_of: datetime | None, settings: Settings) -> Log:
@@ -92,7 +94,8 @@ class Log:
             at=at,
             day=frame.get_column("day").to_physical().to_numpy().astype(np.int64),
             minute=frame.get_column("minute").to_numpy().astype(np.float64),
-            as_of_local=now[last] + local[last] - at[last],
+            as_of_local=now[last] + local[last] - at[last] - settings.day_starts_at * OCCASION_GAP,
+            day_starts_at=settings.day_starts_at,
         )
 
     def __len__(self) -> int:

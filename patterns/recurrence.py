@@ -173,6 +173,9 @@ RULE_WEIGHTS /= RULE_WEIGHTS.sum()
 """Share of an error budget that each rule has; they sum to one."""
 
 
+_DAY_OFF = 0.5
+
+
 @dataclass(frozen=True, eq=False)
 class Choice:
     """The rule chosen for each series of hits.
@@ -219,7 +222,8 @@ def choose(group: Ints, position: Ints, first: Ints, last: Ints, active: ActiveD
             score = score - np.where(total_days > due, 0.5 * np.log(np.maximum(total_days, 1.0)), 0.0)
             rate_inside = inside / np.maximum(due, 1)
             rate_outside = (total_hits - inside) / np.maximum(total_days - due, 1)
-            better = (score > best) & (rate_inside > rate_outside) & (inside >= least)
+            # A day on which it happens more than half as often as on due days is no day off.
+            better = (score > best) & (rate_outside <= _DAY_OFF * rate_inside) & (inside >= least)
             better &= _was_seen(rule, days[:, rule.labels] > 0)
             best = np.where(better, score, best)
             chosen = np.where(better, number, chosen)

@@ -2,8 +2,8 @@
 
 **Null.** Each detector says, for each candidate, how often one trial would succeed if the behaviour were chance
 and everything else about the person stayed as it is (`null_rate`). The p-value is the probability of at least
-the observed successes in as many independent trials: an upper binomial tail. Trials within an hour of each other
-share one vote.
+the observed successes in as many independent trials: an upper binomial tail. Of trials within an hour
+one counts.
 
 **Correction.** A detector looks at very many rules and shows the best; so the p-value is held against
 ``rate / 5 / hypotheses`` (Bonferroni): `rate` is the promise (0.05 by default), 5 the number of detectors,

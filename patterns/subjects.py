@@ -148,8 +148,8 @@ def _levels(log: Log) -> list[tuple[str, ...]]:
     rank = {name: place for place, name in enumerate(_SIMPLEST_FIRST)}
     named.sort(key=lambda c: (rank.get(_field(c), len(rank) - 1.5), c))
     return [
+        ("type", "action"),  # first: where a type has one action only, that action is what is done
         ("type",),
-        ("type", "action"),
         *(("type", c) for c in named),
         *(("type", "action", c) for c in named),
     ]

@@ -55,6 +55,8 @@ class Pattern:
     opportunities: int = 0
     vote_support: float = 0.0
     vote_opportunities: float = 0.0
+    all_support: float = 0.0
+    all_opportunities: float = 0.0
     occasions: int = 0
     contradictions: int = 0
     times: list[int] = field(default_factory=list)  # of occasions, demotions notwithstanding
@@ -74,14 +76,15 @@ class Pattern:
 
 
 def votes(trials: Sequence[Trial]) -> list[float]:
-    """What each trial counts for: those within an hour of the one before share one vote."""
-    clusters: list[list[int]] = []
-    for place, trial in enumerate(trials):
-        if clusters and trial.local - trials[place - 1].local < HOUR:
-            clusters[-1].append(place)
-        else:
-            clusters.append([place])
-    return [1 / len(cluster) for cluster in clusters for _ in cluster]
+    """What each trial counts for: one, if it comes an hour or more after the last that counted, else nothing."""
+    counted: list[float] = []
+    last: int | None = None
+    for trial in trials:
+        counts = last is None or trial.local - last >= HOUR
+        counted.append(1.0 if counts else 0.0)
+        if counts:
+            last = trial.local
+    return counted
 
 
 def formula(pattern: Pattern, settings: Settings) -> float:
@@ -108,7 +111,7 @@ def confidence_at(pattern: Pattern, now: int, settings: Settings) -> float:
 
 def is_more_than_chance(pattern: Pattern, null: float, hypotheses: float, settings: Settings) -> bool:
     """The binomial tail, corrected for five detectors and all their hypotheses; and the margin."""
-    k, n = pattern.vote_support, pattern.vote_opportunities
+    k, n = pattern.all_support, pattern.all_opportunities
     tail = beta.cdf(null, k, n - k + 1) if k > 0 else 1.0
     margin = pattern.support / pattern.opportunities - null
     return bool(
@@ -153,13 +156,16 @@ def begin(pattern: Pattern, trial: Trial, place: int) -> None:
 
 def count(pattern: Pattern, trial: Trial, vote: float, settings: Settings) -> None:
     """Count one trial of a running episode."""
+    evidence = 0.0 if pattern.support == 0 and pattern.all_opportunities > 0 else vote
     pattern.opportunities += 1
     pattern.vote_opportunities += vote
+    pattern.all_opportunities += evidence
     if not trial.hit:
         pattern.contradictions += 1
         return
     pattern.vote_support += vote
-    if pattern.support == 0 or trial.local - pattern.last >= HOUR:
+    pattern.all_support += evidence
+    if not pattern.times or trial.local - pattern.times[-1] >= HOUR:
         pattern.occasions += 1
         pattern.times.append(trial.local)
     pattern.support += 1

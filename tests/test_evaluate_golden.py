@@ -184,10 +184,6 @@ def test_silence_neither_contradicts_nor_demotes() -> None:
     assert later["confidence"] < now["confidence"]
 
 
-SHIFTED = "a rule's time is counted from day_starts_at on, and is written down without adding it again"
-
-
-@pytest.mark.xfail(strict=True, reason=SHIFTED)
 def test_a_night_owls_times_are_said_as_the_clock_shows_them() -> None:
     """The day may begin at four; seven o'clock is still called seven."""
     owl = Settings(day_starts_at=4)
@@ -195,7 +191,6 @@ def test_a_night_owls_times_are_said_as_the_clock_shows_them() -> None:
     assert "07:00 on weekdays" in early["statement"]
 
 
-@pytest.mark.xfail(strict=True, reason=SHIFTED)
 def test_what_a_night_owl_does_past_midnight_belongs_to_the_day_before() -> None:
     """Monday to Friday nights, seen at 01:30 from Tuesday to Saturday."""
     owl = Settings(day_starts_at=4)

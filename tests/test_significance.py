@@ -116,22 +116,26 @@ def trials(times: list[tuple[int, int]]) -> Trials:
 
 
 def test_fifty_meetings_in_a_minute_are_one_vote() -> None:
-    weights = trials([(0, n * 1_000_000) for n in range(50)]).weights()
-    assert weights.sum() == pytest.approx(1.0)
-    assert set(weights) == {1 / 50}
+    votes = trials([(0, n * 1_000_000) for n in range(50)]).votes()
+    assert votes.tolist() == [True] + [False] * 49
 
 
 def test_an_hour_apart_are_two_votes_and_a_microsecond_less_is_one() -> None:
-    assert trials([(0, 0), (0, HOUR)]).weights().tolist() == [1.0, 1.0]
-    assert trials([(0, 0), (0, HOUR - 1)]).weights().tolist() == [0.5, 0.5]
+    assert trials([(0, 0), (0, HOUR)]).votes().tolist() == [True, True]
+    assert trials([(0, 0), (0, HOUR - 1)]).votes().tolist() == [True, False]
+
+
+def test_a_stream_without_a_pause_has_a_vote_each_hour() -> None:
+    votes = trials([(0, n * HOUR // 4) for n in range(12)]).votes()
+    assert votes.tolist() == [True, False, False, False] * 3
 
 
 def test_candidates_do_not_share_votes() -> None:
-    assert trials([(0, 0), (1, 0), (1, 60_000_000)]).weights().tolist() == [1.0, 0.5, 0.5]
+    assert trials([(0, 0), (1, 0), (1, 60_000_000)]).votes().tolist() == [True, True, False]
 
 
 def test_no_trials_have_no_votes() -> None:
-    assert len(Trials.none().weights()) == 0
+    assert len(Trials.none().votes()) == 0
 
 
 @hypothesis_settings(deadline=None, max_examples=100)
@@ -142,8 +146,8 @@ def test_no_trials_have_no_votes() -> None:
 )
 def test_votes_are_the_oracle(gaps: list[list[int]]) -> None:
     lives = [[naive.Trial(sum(own[: n + 1]), True, n, 0) for n in range(len(own))] for own in gaps]
-    weights = trials([(c, t.local) for c, own in enumerate(lives) for t in own]).weights()
-    assert weights.tolist() == [vote for own in lives for vote in naive.votes(own)]
+    cast = trials([(c, t.local) for c, own in enumerate(lives) for t in own]).votes()
+    assert cast.tolist() == [vote for own in lives for vote in naive.votes(own)]
 
 
 def test_trials_are_sorted_by_candidate_then_time() -> None:

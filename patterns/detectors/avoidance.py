@@ -318,7 +318,7 @@ def _candidates(
     ).sorted()
     tested = np.bincount(subjects.user[frequent], minlength=len(log.users))
     rules = [
-        _rule(where, int(days), int(a), int(b))
+        _rule(where, int(days), int(a), int(b), log.day_starts_at)
         for where, days, a, b in zip(subjects.where(slots.subject), slots.days, low, high, strict=True)
     ]
     return Candidates(type, user, rules, slots.null_rate, slots.hypotheses * tested[user], trials)
@@ -337,13 +337,18 @@ def _stretched(log: Log, subjects: Subjects, slots: _Slots) -> tuple[Ints, Ints]
     return low, high
 
 
-def _rule(where: dict[str, str], days: int, low: int, high: int) -> Rule:
-    return {
+def _rule(where: dict[str, str], days: int, low: int, high: int, day_starts_at: int) -> Rule:
+    whole_day = (low, high) == (0, HOURS)
+    low, high = (low, high) if whole_day else (low + day_starts_at, high + day_starts_at)
+    rule: dict[str, object] = {
         "where": where,
         "days": [WEEKDAYS[d] for d in _DAY_SETS[days].labels],
-        "from": f"{low:02d}:00",
-        "to": f"{high:02d}:00",
+        "from": f"{low % HOURS:02d}:00",
+        "to": f"{high if high <= HOURS else high - HOURS:02d}:00",
     }
+    if day_starts_at:
+        rule["day_starts_at"] = f"{day_starts_at:02d}:00"
+    return rule
 
 
 def _table(owner: Ints, cell: Ints, owners: int) -> Floats:

@@ -196,7 +196,7 @@ def _slots(
     rests = due & good[window]
     renumber = np.cumsum(good) - 1
     slots, owner, evidence = slots[good], renumber[window[rests]], quarters.event[entry[rests]]
-    closeness = _closeness(log, subjects, slots, np.maximum(choice.support[good], 1))
+    closeness = _closeness(log, subjects, quarters, slots, np.bincount(owner, minlength=len(slots)))
     closest = _closest(slots, closeness, owner, evidence)
     renumber = np.cumsum(closest) - 1
     stays = closest[owner]
@@ -232,7 +232,7 @@ def _closest(slots: _Slots, closeness: Floats, owner: Ints, evidence: Ints) -> F
     return chosen
 
 
-def _closeness(log: Log, subjects: Subjects, slots: _Slots, support: Ints) -> Floats:
+def _closeness(log: Log, subjects: Subjects, quarters: _Quarters, slots: _Slots, inside: Ints) -> Floats:
     """(slots,) nats by which the slot tells its subject's times better than "some time of the waking day".
 
     ``k·ln(k/K · waking day/width)``, K of the subject's events on the due days of the span and k of them in the slot,
@@ -240,8 +240,11 @@ def _closeness(log: Log, subjects: Subjects, slots: _Slots, support: Ints) -> Fl
     """
     by_weekday = _by_weekday(log, subjects, np.zeros(len(log), dtype=np.bool_))[slots.subject]
     due = (by_weekday * _weekdays_of_rules()[slots.rule]).sum(axis=1) / np.maximum(by_weekday.sum(axis=1), 1)
-    events = np.maximum(_in_span(log, subjects.owner, subjects.event, slots.subject, slots) * due, support)
-    told = support * np.log(support / events * WAKING_MINUTES / np.maximum(slots.width, BIN))
+    order = np.lexsort((quarters.event, quarters.subject))
+    in_span = _in_span(log, quarters.subject[order], quarters.event[order], slots.subject, slots)
+    inside = np.maximum(inside, 1)
+    events = np.maximum(in_span * due, inside)
+    told = inside * np.log(inside / events * WAKING_MINUTES / np.maximum(slots.width, BIN))
     days = log.active.count[subjects.user[slots.subject]]
     closeness: Floats = told - _WINDOW_PRICE - 2 * np.log(days)
     return closeness
@@ -411,7 +414,12 @@ def _candidates(
     where = subjects.where(slots.subject)
     rules = [
         _rule(
-            where[i], int(slots.rule[i]), float(time[i]), float(tolerance[i]), int(active.day[slots.first[i]])
+            where[i],
+            int(slots.rule[i]),
+            float(time[i]),
+            float(tolerance[i]),
+            int(active.day[slots.first[i]]),
+            log.day_starts_at,
         )
         for i in range(len(slots))
     ]
@@ -420,18 +428,20 @@ def _candidates(
 
 
 def _rule(
-    where: dict[str, str], number: int, time: float, tolerance: float, first_day: int
+    where: dict[str, str], number: int, time: float, tolerance: float, first_day: int, day_starts_at: int
 ) -> dict[str, object]:
     recurrence = RULES[number]
     rule: dict[str, object] = {
         "where": where,
         "rrule": recurrence.rrule(),
-        "time": clock(time),
+        "time": clock(time + 60 * day_starts_at),
         "tolerance_minutes": ceil(tolerance),
     }
     if recurrence.needs_start:
         first = int(recurrence.next_due(np.array([first_day - 1]))[0])
         rule["dtstart"] = str(np.datetime64(first, "D"))
+    if day_starts_at:
+        rule["day_starts_at"] = clock(60 * day_starts_at)
     return rule
 
 
