@@ -28,8 +28,9 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from observations.ingest.ical_event import Event
+from observations.ingest.ical_expand import expand
 from observations.ingest.ical_moments import Moment
-from observations.ingest.ical_rules import Rule, RuleError, expand, parse_rule
+from observations.ingest.ical_rules import Rule, RuleError, parse_rule
 from observations.ingest.ical_series_clock import SeriesClock
 from observations.ingest.ical_values import DAY, ZERO
 from observations.ingest.remarks import Remarks

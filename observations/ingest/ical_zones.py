@@ -26,8 +26,9 @@ from zoneinfo import ZoneInfo, available_timezones
 from tzlocal.windows_tz import win_tz
 
 from observations.ingest.ical_display_names import DISPLAY_NAMES
+from observations.ingest.ical_expand import expand
 from observations.ingest.ical_lines import Component
-from observations.ingest.ical_rules import RuleError, expand, parse_rule
+from observations.ingest.ical_rules import RuleError, parse_rule
 from observations.ingest.ical_values import ZERO, parse_digits, parse_offset
 
 EARLIEST, LATEST = datetime(1970, 1, 1), datetime(2100, 1, 1)
