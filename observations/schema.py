@@ -93,14 +93,17 @@ def empty_observations() -> pl.DataFrame:
 def concat_observations(frames: Iterable[pl.DataFrame]) -> pl.DataFrame:
     """One observation frame with the rows of all; features that a frame lacks are null there.
 
-    Feature columns come out in alphabetical order, so the same rows give the same frame in whatever order
-    the parts were read.
+    Feature columns come out in alphabetical order, and those that no row has not at all, so the same rows give
+    the same frame in whatever order and with whatever neighbours the parts were read.
     """
     parts = [f for f in frames if f.height]
     if not parts:
         return empty_observations()
     joined = pl.concat(parts, how="diagonal")
-    return joined.select(*BASE, *sorted(feature_columns(joined.columns)))
+    features = [
+        c for c in feature_columns(joined.columns) if joined.get_column(c).null_count() < joined.height
+    ]
+    return joined.select(*BASE, *sorted(features))
 
 
 def check_observations(frame: pl.DataFrame) -> pl.DataFrame:

@@ -112,6 +112,15 @@ def test_a_value_keeps_its_kind_beside_other_kinds() -> None:
     assert frame.get_column("size:flag").to_list() == [None, None, True]
 
 
+@given(st.lists(RECORDS, min_size=1, max_size=8))
+@settings(deadline=None, max_examples=150)
+def test_each_record_is_read_as_if_it_were_alone(records: list[dict[str, object]]) -> None:
+    """Whatever shapes its neighbours have, nothing of them ends up in it."""
+    together, _ = read(written(records))
+    alone = concat_observations(read(written([record]))[0] for record in records)
+    assert_frame_equal(together, alone)
+
+
 def test_nothing_of_a_record_is_lost() -> None:
     """Fields outside ``features``, nested objects, lists of anything, integers beyond floats."""
     frame, notes = read(

@@ -341,14 +341,9 @@ def content_ids(frame: pl.DataFrame) -> Iterable[str]:
     The same record gives the same id in every export that has it, in any order and with any neighbours.
     """
     columns = [c for c in (*BASE, *sorted(feature_columns(frame.columns))) if c not in ("id", "user_id")]
-    said = [
-        pl.when(pl.col(c).is_not_null())
-        .then(pl.lit(f"{c}=") + _as_text(c, frame.schema[c]))
-        .otherwise(pl.lit(""))
-        for c in columns
-        if c != "local"
-    ]
-    joined = frame.select(pl.concat_str(said, separator="\x1f").str.replace_all("\x1f+", "\x1f")).to_series()
+    # Nulls say nothing, and must not show: which columns a frame has depends on a record's neighbours.
+    said = [pl.lit(f"{c}=") + _as_text(c, frame.schema[c]) for c in columns if c != "local"]
+    joined = frame.select(pl.concat_str(said, separator="\x1f", ignore_nulls=True)).to_series()
     return (hashlib.blake2b(text.encode(), digest_size=8).hexdigest() for text in joined)
 
 

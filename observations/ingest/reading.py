@@ -95,7 +95,10 @@ def read_observations(
     report = ReadingReport()
     report.add_all(notes)
     frames = [batch.observations for batch in read_sources(sources, options, report, keep_repeats=True)]
-    return unique_observations(concat_observations(frames)), report
+    unique = unique_observations(concat_observations(frames))
+    return concat_observations(
+        [unique]
+    ), report  # a version that was not chosen may have been alone in a feature
 
 
 def read_sources(

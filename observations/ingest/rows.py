@@ -373,7 +373,7 @@ def _scattered(
 ) -> pl.Series:
     """A series with `values` at `rows` and null elsewhere; of two values for one row the later stays."""
     series = pl.Series(name, values, dtype=dtype, strict=False)
-    if len(rows) == height and rows[-1] == height - 1 and len(set(rows)) == height:
+    if len(rows) == height and rows == list(range(height)):
         return series
     places = pl.Series([None], dtype=pl.UInt32).new_from_index(0, height)
     places = places.scatter(rows, pl.int_range(len(rows), dtype=pl.UInt32, eager=True))
