@@ -1,11 +1,12 @@
 # One command each. Needs Python 3.11 or newer, nothing else.
 PYTHON ?= python3
 BIN := .venv/bin
+DEMO := fixtures/demo --tz Europe/Berlin --me maya@example.com
 
-.PHONY: demo test check benchmark lock clean
+.PHONY: demo test check benchmark golden lock clean
 
 demo: .venv/installed  ## set up, and run the main job on the bundled data
-	@$(BIN)/habitus detect fixtures/demo --tz Europe/Berlin --me maya@example.com
+	@$(BIN)/habitus detect $(DEMO)
 
 test: .venv/dev-installed  ## set up, and pass the tests
 	$(BIN)/pytest -n 2
@@ -18,6 +19,11 @@ check: .venv/dev-installed  ## format, lint, types, tests
 
 benchmark: .venv/dev-installed  ## speed and memory, as ratios measured in one run
 	$(BIN)/pytest tests/benchmarks --override-ini addopts= --benchmark-columns=min,median,ops
+
+golden: .venv/installed  ## write the demo's expected answer anew; read the difference before committing it
+	@mkdir -p fixtures/expected
+	$(BIN)/habitus detect $(DEMO) --status all --format ndjson > fixtures/expected/demo.ndjson.new
+	mv fixtures/expected/demo.ndjson.new fixtures/expected/demo.ndjson
 
 lock: .venv/dev-installed  ## renew requirements.lock and requirements-dev.lock
 	$(BIN)/pip install --quiet uv
