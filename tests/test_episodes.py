@@ -57,7 +57,7 @@ def test_no_groups_have_no_spans() -> None:
     assert (len(first), len(last)) == (0, 0)
 
 
-@hypothesis_settings(deadline=None, max_examples=250)
+@hypothesis_settings(deadline=None, max_examples=150)
 @given(st.lists(POSITIONS, min_size=1, max_size=5))
 def test_spans_are_the_oracle(groups: list[list[int]]) -> None:
     """Every span is tried one by one; of equally good ones, the first to end, and of those the shortest."""

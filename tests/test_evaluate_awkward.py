@@ -56,7 +56,7 @@ EVENTS = st.lists(
 )
 
 
-@hypothesis_settings(deadline=None, max_examples=40)
+@hypothesis_settings(deadline=None, max_examples=25)
 @given(EVENTS, st.sampled_from((0, 5)), st.booleans())
 def test_any_frame_has_an_answer(
     events: list[tuple[datetime, str, str, dict[str, Value], str]], day_starts_at: int, many: bool

@@ -67,14 +67,14 @@ def evaluated(frame: pl.DataFrame, as_of: datetime | None = None) -> bytes:
 # --- what never changes the answer ----------------------------------------------------------------------------
 
 
-@hypothesis_settings(deadline=None, max_examples=6)
+@hypothesis_settings(deadline=None, max_examples=3)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_order_does_not_matter(seed: int) -> None:
     shuffled = ada().observations.sample(fraction=1.0, shuffle=True, seed=seed)
     assert evaluated(shuffled) == as_bytes(answer())
 
 
-@hypothesis_settings(deadline=None, max_examples=6)
+@hypothesis_settings(deadline=None, max_examples=4)
 @given(cuts=st.lists(st.integers(0, 400), max_size=6), turned=st.booleans())
 def test_chunks_and_repetitions_do_not_matter(cuts: list[int], turned: bool) -> None:
     """Parts of a log in any order, each read as its own source, the first part read twice."""
@@ -112,11 +112,11 @@ def test_another_person_changes_nothing() -> None:
 
 
 def test_many_other_people_change_nothing() -> None:
-    """Ada last of thirty: sums and keys over everybody must not blur hers."""
+    """Ada last of twenty: sums and keys over everybody must not blur hers."""
     frame = bo().observations
     crowd = [
         frame.with_columns(user_id=pl.lit(f"a{n:02d}"), id=pl.format("{}-{}", pl.lit(n), "id"))
-        for n in range(29)
+        for n in range(19)
     ]
     together = evaluate(concat_observations([*crowd, ada().observations]), ada().as_of)
     assert as_bytes(together.filter(user_id="ada")) == as_bytes(answer())
@@ -382,7 +382,7 @@ def test_an_id_lasts_while_evidence_comes_in() -> None:
 # --- truths ---------------------------------------------------------------------------------------------------
 
 TYPES = {detector.type for detector in DETECTORS}
-SEEDS = range(20, 26)
+SEEDS = range(20, 24)
 
 
 @pytest.fixture(scope="module")
@@ -424,9 +424,9 @@ def test_each_habit_is_said_once(creatures: list[tuple[Person, pl.DataFrame]]) -
 def test_people_without_habits_have_none() -> None:
     """The promise: at most one person in twenty about whom anything false is confirmed."""
     frame = concat_observations(
-        [nobody_in_particular(seed, user=f"n{seed:02d}").observations for seed in range(40)]
+        [nobody_in_particular(seed, user=f"n{seed:02d}").observations for seed in range(24)]
     )
     confirmed = evaluate(frame).filter(status="confirmed")
-    assert confirmed.get_column("user_id").n_unique() <= 3, confirmed.select(
+    assert confirmed.get_column("user_id").n_unique() <= 2, confirmed.select(
         "type", "statement", "p_value"
     ).rows()

@@ -123,7 +123,11 @@ def test_a_preference_in_general_is_said_in_general() -> None:
         )
 
     (rule,) = confirmed(planted(write), "preference")
-    assert rule == {"where": {"type": "meeting"}, "feature": "duration_minutes", "value": 25.0}
+    assert rule == {
+        "where": {"type": "meeting", "action": "held"},
+        "feature": "duration_minutes",
+        "value": 25.0,
+    }
 
 
 # --- relationships --------------------------------------------------------------------------------------------
@@ -230,7 +234,7 @@ def test_avoided_slots_are_found(
     avoided: Callable[[date, float, str], bool], days: list[str], inside: tuple[str, str]
 ) -> None:
     (rule,) = [r for r in confirmed(lectures(avoided), "avoidance") if r["where"].get("type") == "lecture"]
-    assert rule["where"] == {"type": "lecture"}
+    assert rule["where"] == {"type": "lecture", "action": "heard"}
     assert rule["days"] == days
     assert rule["from"] <= inside[0]
     assert inside[1] <= rule["to"]

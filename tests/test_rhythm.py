@@ -69,7 +69,7 @@ def share_by_hand(log: Log, own: list[int], user: int, type: str, low: float, wi
     return ((1 - ANY_TIME) * share + any_time) * min(max(width, 5.0) / wide, 1)
 
 
-@hypothesis_settings(deadline=None, max_examples=60)
+@hypothesis_settings(deadline=None, max_examples=30)
 @given(EVENTS, st.integers(0, 1439), st.sampled_from((1, 5, 10, 40, 60, 90, 360, 1440)), st.data())
 def test_shares_are_the_formula(events: list[Event], low: int, width: int, data: st.DataObject) -> None:
     log = log_of(events)
@@ -91,7 +91,7 @@ def test_shares_are_the_formula(events: list[Event], low: int, width: int, data:
     assert 0 < share[0] <= 1
 
 
-@hypothesis_settings(deadline=None, max_examples=60)
+@hypothesis_settings(deadline=None, max_examples=30)
 @given(EVENTS)
 def test_kinds_are_one_person_and_type(events: list[Event]) -> None:
     log = log_of(events)

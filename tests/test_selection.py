@@ -54,7 +54,7 @@ def test_nothing_chosen_from_nothing() -> None:
     assert kept([], [], []) == []
 
 
-@hypothesis_settings(deadline=None, max_examples=250)
+@hypothesis_settings(deadline=None, max_examples=120)
 @given(
     st.lists(
         st.lists(

@@ -22,7 +22,7 @@ def one(value: float) -> np.ndarray:
     return np.array([value], dtype=np.float64)
 
 
-@hypothesis_settings(deadline=None, max_examples=200)
+@hypothesis_settings(deadline=None, max_examples=100)
 @given(n=st.integers(0, 400), kept=st.floats(0, 1), rate=st.floats(1e-6, 1 - 1e-6))
 def test_the_tail_is_the_binomial_one(n: int, kept: float, rate: float) -> None:
     k = round(kept * n)

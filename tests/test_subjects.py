@@ -89,7 +89,7 @@ def lattice(events: list[dict[str, object]]) -> Iterator[Where]:
                 yield from ({**start, name: v} for v in (value if isinstance(value, list) else [str(value)]))
 
 
-@hypothesis_settings(deadline=None, max_examples=60)
+@hypothesis_settings(deadline=None, max_examples=40)
 @given(EVENTS, st.integers(1, 4))
 def test_subjects_are_the_sets_of_the_lattice_each_once(events: list[Event], least: int) -> None:
     log = log_of(events)
