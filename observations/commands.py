@@ -197,10 +197,10 @@ def _past_wrappers(words: list[str]) -> int:
         if options is None:
             return at
         wrapper = at if wrapper < 0 else wrapper
-        at = _past_options(words, at + 1, options.valued)
+        begin, at = at + 1, _past_options(words, at + 1, options.valued)
+        if options.asks.intersection(words[begin:at]):
+            return begin - 1
         at += options.operands
-        if options.asks & set(words[wrapper + 1 : at]):
-            return wrapper
     return wrapper if wrapper >= 0 else at
 
 

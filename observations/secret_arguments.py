@@ -168,10 +168,12 @@ def _inside(word: str) -> list[tuple[int, int]]:
 def _secrets(command: SimpleCommand) -> Iterator[tuple[int, int]]:
     """Where this command's secret arguments lie. Its program may be any word: `sudo -u ada mysql -px`."""
     words = command.words
+    known = set(_KNOWN)
     for at, word in enumerate(words):
         program = unquoted(word.text).rpartition("/")[2]
-        if program not in _KNOWN:
+        if program not in known:
             continue
+        known.discard(program)  # the first of a name is the program, the others are its arguments
         rest = words[at + 1 :]
         if program in _ONLY_WITH and not any(w.text in _ONLY_WITH[program] for w in rest):
             continue

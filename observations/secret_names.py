@@ -22,7 +22,7 @@ NAME_HINTS = (
 )
 """Patterns, in lower case, of which one is in every text that holds such a name (`observations.secret_hints`)."""
 
-VALUE_FOLLOWS = r"""[\w.-]{0,100}(?:\\?["'])?\s*(?:[:=]|\s\S)"""
+VALUE_FOLLOWS = r"""[\w.-]*(?:\\?["'])?\s*(?:[:=]|\s\S)"""
 """What comes after it where there may be a value."""
 
 _NAMED = re.compile(
@@ -73,7 +73,8 @@ _LOOKS_PATH = re.compile(
 _FIELD_END = re.compile(r"\s|[&;,](?=[A-Za-z][\w.-]*=)")
 _NEXT_FIELD = re.compile(r"&(?=[A-Za-z][\w.-]*=)")
 _IN_LIST = re.compile(r"(?:,|\s-[\w-]+[ =])$")  # --set a=1,password=x,b=2, where a comma ends the value
-_NEXT_ITEM = re.compile(r",(?=[A-Za-z][\w.-]*=)")
+_ITEM = re.compile(r"""(?:[^\s,;|&<>()'"\\]|,(?![A-Za-z][\w.-]{0,100}=))++""")
+_LONGEST = 10_000  # characters of one secret; without a limit a hostile text would be read once for each of its names
 _PLAIN_VALUE = re.compile(r"""[^\s'",;&|<>(){}\[\]]+""")
 _OPTION = re.compile(r"-{1,2}[A-Za-z]")
 
@@ -201,13 +202,12 @@ def _extent(text: str, named: re.Match[str], around: _Around) -> tuple[int, int]
                 end = text.find(quote, start + len(quote), around.end)
                 return start + len(quote), end if end >= 0 else around.end
     if json or not around.quoted:
-        word = (_PLAIN_VALUE if json else WORD).match(text, start, around.end)
-        if word is None:
-            return _NOTHING
-        if text[start] not in "'\"" and _IN_LIST.search(text, max(0, named.start() - 50), named.start()):
-            item = _NEXT_ITEM.search(text, start, word.end())
-            return start, item.start() if item else word.end()
-        return word.span()
+        in_list = _IN_LIST.search(text, max(0, named.start() - 50), named.start())
+        shape = (
+            _PLAIN_VALUE if json else _ITEM if in_list and text[start : start + 1] not in ("'", '"') else WORD
+        )
+        word = shape.match(text, start, min(around.end, start + _LONGEST))
+        return word.span() if word else _NOTHING
     ends = _NEXT_FIELD if named.start() == around.start else _FIELD_END
     stop = ends.search(text, start, around.end)
     return start, stop.start() if stop else around.end

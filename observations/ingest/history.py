@@ -29,29 +29,29 @@ LONGEST_RECORD = 32 << 20
 """A record that does not end is cut here: a file that is no history must not fill the memory."""
 
 _EARLIEST, _LATEST = 315_532_800, 7_258_118_400  # 1980, before any shell that kept times, and 2200
-
-
 _MAY_GO_ON = re.compile(r"['\"`\\\\({<|&]|^\s*(?:if|for|while|until|case|select)\b", re.MULTILINE)
 
 
 def record_pieces(stream: BinaryIO, start: re.Pattern[bytes]) -> Iterator[bytes]:
     """The stream in pieces of whole records. `start` matches where a line begins that begins a record."""
     held = stream.read(CHUNK_BYTES).removeprefix(codecs.BOM_UTF8)
+    searched = 0  # no record begins before here
     while piece := stream.read(CHUNK_BYTES):
-        cut = _last_start(held, start)
+        cut = _last_start(held, start, searched)
         if cut == 0 and len(held) >= LONGEST_RECORD:
             cut = held.rfind(b"\n") + 1 or len(held)
         if cut:
             yield held[:cut]
+        searched = max(0, held.rfind(b"\n") - cut)  # the line after it may go on in the next piece
         held = held[cut:] + piece
     if held:
         yield held
 
 
-def _last_start(held: bytes, start: re.Pattern[bytes]) -> int:
+def _last_start(held: bytes, start: re.Pattern[bytes], searched: int) -> int:
     """Where the last record in these bytes begins; 0 if that is at their beginning."""
     end = len(held)
-    while (line := held.rfind(b"\n", 0, end)) >= 0:
+    while (line := held.rfind(b"\n", searched, end)) >= 0:
         if start.match(held, line + 1):
             return line + 1
         end = line

@@ -41,6 +41,9 @@ _STAMP_BYTES = re.compile(rf"^{_PREFIX}".encode(), re.MULTILINE)
 _RECORD = re.compile(rb"(?<!\\\n)" + _PREFIX.encode())
 _DAMAGED = re.compile(r": *\d{5,}\S*$|: *\d{5,}[:;]|: *\S{8,20}:\d+;")
 _UNMETAFIABLE = np.isin(np.arange(256), [0x20, *range(0x80, 0x83), *range(0xA3, 0xC0)])
+_MOST_SWALLOWED = (
+    100  # lines that look like stamps in one command; a quote left open must not take the file along
+)
 _LONGEST_RUN = 10 * 366 * 86_400
 _ADVICE = "setopt EXTENDED_HISTORY makes zsh keep times"
 
@@ -159,7 +162,8 @@ class _Records:
             if row in swallowed:
                 continue
             text, last = texts[row], row
-            while text.endswith("\\") and last + 1 < len(texts) and is_open(text[:-1]):
+            most = min(len(texts), row + _MOST_SWALLOWED)
+            while text.endswith("\\") and last + 1 < most and is_open(text[:-1]):
                 last += 1  # a quoted or here-document line that looks like a stamp
                 swallowed.add(last)
                 text = f"{text}\n: {self.starts[last]}:{self.elapsed[last]};{texts[last]}"
