@@ -13,12 +13,16 @@ _NEAR = timedelta(days=28)
 def with_successors(patterns: pl.DataFrame) -> pl.DataFrame:
     """The frame with ``superseded_by`` set where one pattern took another's place.
 
-    The successor is confirmed, is about the same thing (the same `where`, and feature), and began within four
-    weeks of the other's end, while the other is no longer confirmed.
+    The successor is confirmed, of the same type and about the same thing (the same `where`, and feature; for a
+    workflow the same first step), and began within four weeks of the other's end, while the other is no longer
+    confirmed.
     """
     about = pl.struct(
-        pl.col("rule").str.json_path_match("$.where").fill_null("").alias("where"),
-        pl.col("rule").str.json_path_match("$.feature").fill_null("").alias("feature"),
+        "type",
+        *(
+            pl.col("rule").str.json_path_match(f"$.{part}").fill_null("").alias(part)
+            for part in ("where", "feature", "steps[0]")
+        ),
     )
     times = patterns.select(
         "id",
