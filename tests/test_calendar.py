@@ -527,6 +527,8 @@ def test_the_end_of_an_event_that_never_began_is_a_reject() -> None:
     )
     assert frame.height == 1
     assert said(notes, "reject") == {"no_begin": 1}
+    _, notes = read(calendar(TEA).replace("BEGIN:VEVENT\n", "").replace("END:VEVENT\n", ""))
+    assert said(notes, "reject") == {"no_begin": 1}
 
 
 def test_a_calendar_without_events_is_an_empty_frame() -> None:

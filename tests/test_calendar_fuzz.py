@@ -94,7 +94,8 @@ def test_damage_within_an_event_costs_no_neighbour(hit: bytes) -> None:
     found = dict(zip(values(frame, "title:text"), frame.get_column("at").dt.hour(), strict=True))
     assert found.get("before") == 8
     assert found.get("after") == 8
-    assert frame.height > 2 or notes or b"VEVENT" not in hit, "the event is there, or something is said"
+    if b"\nDTSTART" in hit:  # so much is left that it must be there, or something is said
+        assert frame.height > 2 or notes
 
 
 @settings(deadline=None, max_examples=120)

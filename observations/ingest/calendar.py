@@ -94,6 +94,8 @@ def _tell_damage(damage: Damage, calendars: list[Component], remarks: Remarks) -
         message = "events were left out: they have an END:VEVENT and no BEGIN:VEVENT"
         remarks.reject("no_begin", message, damage.headless.first, count=damage.headless.count)
     for calendar in calendars:
+        if calendar.has("DTSTART") and not damage.headless.count:
+            remarks.reject("no_begin", "an event was left out: it has no BEGIN:VEVENT", calendar.line)
         if calendar.end != "given":
             remarks.warn(
                 "truncated", "a calendar is not complete: its END:VCALENDAR is missing", calendar.line
