@@ -80,11 +80,11 @@ def decode_text(raw: str, longest: int = LONGEST_TEXT) -> str:
     '=?unknown-x?Q?abc?='
     """
     text = raw[:longest]
+    if text.isprintable() and "=?" not in text and "  " not in text:
+        return text.strip()
     if "=?" in text:
         text = _WORDS.sub(lambda run: _decode_run(run[0]), text)
-    if not text.isprintable():
-        text = _CONTROL.sub(" ", text)
-    return " ".join(text.split())
+    return " ".join(_CONTROL.sub(" ", text).split())
 
 
 def first_message_id(raw: str) -> str | None:
