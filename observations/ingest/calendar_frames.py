@@ -31,9 +31,9 @@ FEATURES = {
     "categories:list": pl.List(pl.String()),
     "duration_minutes:number": pl.Float64(),
     "all_day:flag": pl.Boolean(),
-    "series:text": pl.String(),
     "status:text": pl.String(),
     "response:text": pl.String(),
+    "series:text": pl.String(),
 }
 """The features of a calendar observation; a file without a feature has no column for it.
 
@@ -107,7 +107,8 @@ class Observed:
             {"name": self._names, "at": self._at, "local": self._local},
             schema=dict.fromkeys(("name", "at", "local"), pl.Datetime("us")),
         ).with_columns(pl.col("at").dt.replace_time_zone("UTC"))
-        looks = pl.DataFrame(self._looks, schema=_LOOKS)
+        columns = zip(*self._looks, strict=True) if self._looks else [()] * len(_LOOKS)
+        looks = pl.DataFrame(dict(zip(_LOOKS, columns, strict=True)), schema=_LOOKS)
         looks = looks.with_columns(
             pl.col(*_LISTS).str.split(_SEPARATOR),
             redact_series(looks.get_column("title:text")),
@@ -134,7 +135,7 @@ class Observed:
         self._names: list[datetime | None] = []
         self._at: list[datetime | None] = []
         self._local: list[datetime | None] = []
-        self._looks: dict[str, list[object]] = {name: [] for name in _LOOKS}
+        self._looks: list[tuple[object, ...]] = []
 
     def _add_look(self, family: Family, event: Event, length: timedelta, by_day: bool) -> int | str:
         """Where the features of a run are kept, or why it did not take place."""
@@ -143,14 +144,9 @@ class Observed:
         people = people_of(event.component, self._me)
         if people.response in NOT_ATTENDED:
             return people.response or ""
-        look = _features(event, people, length)
         series = family.series
-        look["series:text"] = series
-        look["uid"] = series or family.uid
-        look["by_day"] = by_day
-        for name, column in self._looks.items():
-            column.append(look.get(name))
-        return len(self._looks["uid"]) - 1
+        self._looks.append((*_features(event, people, length), series, series or family.uid, by_day))
+        return len(self._looks) - 1
 
 
 _LISTS = [name for name, dtype in FEATURES.items() if isinstance(dtype, pl.List)]
@@ -182,7 +178,8 @@ def _within(
     return [begin for begin, _ in kept], [name for _, name in kept]
 
 
-def _features(event: Event, people: People, length: timedelta) -> dict[str, object]:
+def _features(event: Event, people: People, length: timedelta) -> tuple[object, ...]:
+    """The values of all `FEATURES` but the last, in their order; null for what the event does not have."""
     component = event.component
     categories = [
         category
@@ -190,18 +187,18 @@ def _features(event: Event, people: People, length: timedelta) -> dict[str, obje
         for category in split_texts(written.value)
         if category != GOOGLE_KIND
     ]
-    return {
-        "title:text": without_queries(unescape(component.text("SUMMARY"))) or None,
-        "location:text": without_queries(unescape(component.text("LOCATION"))) or None,
-        "organizer:text": people.organizer,
-        "participants:list": _SEPARATOR.join(people.participants) or None,
-        "category:text": categories[0] if categories else None,
-        "categories:list": _SEPARATOR.join(categories) if len(categories) > 1 else None,
-        "duration_minutes:number": length.total_seconds() / 60,
-        "all_day:flag": True if event.start.is_date else None,
-        "status:text": "tentative" if component.text("STATUS").upper() == "TENTATIVE" else None,
-        "response:text": people.response or _outlook_response(event),
-    }
+    return (
+        without_queries(unescape(component.text("SUMMARY"))) or None,
+        without_queries(unescape(component.text("LOCATION"))) or None,
+        people.organizer,
+        _SEPARATOR.join(people.participants) or None,
+        categories[0] if categories else None,
+        _SEPARATOR.join(categories) if len(categories) > 1 else None,
+        length.total_seconds() / 60,
+        True if event.start.is_date else None,
+        "tentative" if component.text("STATUS").upper() == "TENTATIVE" else None,
+        people.response or _outlook_response(event),
+    )
 
 
 def _outlook_response(event: Event) -> str | None:

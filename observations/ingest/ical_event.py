@@ -135,7 +135,7 @@ class EventReader:
     def _start(self, component: Component) -> Moment:
         if not component.has("DTSTART"):
             raise EventError("no_start", "an event without DTSTART was left out")
-        written = split_at_date(component.all("DTSTART")[0])
+        written = split_at_date(component.first("DTSTART") or component.all("DTSTART")[0])
         try:
             start = self._moments.read(written)
         except ValueError as error:

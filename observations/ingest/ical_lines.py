@@ -94,7 +94,11 @@ class Component:
 
     def first(self, name: str) -> Property | None:
         """The first property of that name that says anything, or null."""
-        return next((found for found in self.all(name) if found.value.strip()), None)
+        known = self._lines.get(name)
+        if known is None:
+            return None
+        lines = (known,) if isinstance(known, str) else known
+        return next((found for found in map(_property, lines) if found.value.strip()), None)
 
     def text(self, name: str) -> str:
         """The value of the first property of that name that says anything, without space around it; else empty."""
@@ -204,11 +208,12 @@ class _Parser:
         name, text, begin = _UNWANTED, "", 0
         kept: Component | None = None  # the innermost component, if its properties are wanted
         for number, line in enumerate(lines, 1):
-            if line[:1] == " " or line[:1] == "\t":
+            first = line[:1]
+            if first == " " or first == "\t":
                 if begin:
                     text += line[1:]
                 continue
-            if not line:  # CR CR LF, a line end that was converted twice, does not end a folded line
+            if not first:  # CR CR LF, a line end that was converted twice, does not end a folded line
                 continue
             if begin:
                 if name in _SPECIAL or kept is None or ":" not in text:
