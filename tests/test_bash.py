@@ -119,6 +119,25 @@ def test_a_stamp_that_is_no_time_is_a_reject_with_its_line() -> None:
     assert [(n.level, n.reason, n.line) for n in notes] == [("reject", "bad_timestamp", 3)]
 
 
+def test_a_stamp_in_a_here_document_is_text() -> None:
+    content = "#1700000000\ncat > h <<EOF\n#1600000000\nold\nEOF\n#1700000009\nls\n"
+    frame, notes = read(content)
+    assert frame.get_column("command:text").to_list() == [
+        "cat > h <<EOF\n#1600000000\nold\nEOF",
+        "ls",
+    ]
+    assert notes == []
+
+
+def test_a_quote_that_nothing_closes_does_not_swallow_the_commands_after_it() -> None:
+    assert commands(stamped("echo 'cut", "ls", "cat <<EOF", "it's")) == [
+        "echo 'cut",
+        "ls",
+        "cat <<EOF",
+        "it's",
+    ]
+
+
 def test_lines_that_a_session_without_stamps_left_have_no_time() -> None:
     frame, notes = read("ls\n#1700000000\nmake\ncd ..\n\n#1700000009\npwd\n")
     assert frame.get_column("command:text").to_list() == ["make", "pwd"]

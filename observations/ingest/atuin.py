@@ -75,6 +75,9 @@ _AGENTS = frozenset(
 )
 """Those that atuin 18.24 knows (claude-code, codex, copilot, opencode, pi) and others that write their name."""
 
+_CALLS_ITSELF_AGENT = re.compile(
+    r"(?<![a-z])(?:agent|assistant|ai|bot|llm|claude|codex|copilot|gemini|gpt)(?![a-z])"
+)
 _LONGEST_RUN = 10 * 366 * 86_400 * 10**9
 Row = tuple[object, ...]
 _ADVICE = "their timestamp is none"
@@ -214,8 +217,9 @@ def _actor(author: object, kind: object, intent: object, host: object) -> str:
     name = author.strip().lower()
     if name == str(host).rpartition(":")[2].lower():
         return "user"
-    # Only agents say why they run a command.
-    return "agent" if name in _AGENTS or (isinstance(intent, str) and intent.strip()) else "user"
+    says_why = isinstance(intent, str) and intent.strip() != ""  # only agents do
+    known = name in _AGENTS or _CALLS_ITSELF_AGENT.search(name) is not None
+    return "agent" if known or says_why else "user"
 
 
 def _whole_numbers(values: Sequence[object], otherwise: int) -> npt.NDArray[np.int64]:

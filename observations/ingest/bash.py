@@ -33,13 +33,14 @@ from observations.ingest.history import (
 )
 from observations.ingest.remarks import Remarks
 from observations.schema import empty_observations
-from observations.shell import end_of_first
+from observations.shell import end_of_first, is_open
 
 _STAMP_LINE = r"#\+?(\d{10,19})[ \t\r]*$"
 _STAMP = re.compile(rf"^{_STAMP_LINE}\n?", re.MULTILINE)
 _STAMP_BYTES = re.compile(rf"^{_STAMP_LINE}".encode(), re.MULTILINE)
 _RECORD = re.compile(_STAMP_LINE.encode(), re.MULTILINE)
 _NAMES = re.compile(r"bash_history|^\.?(?:sh|ash|ksh|dash|mksh)_history$|^\.history$|\.hist$")
+_MOST_HELD = 20  # lines that look like stamps in one command
 _ADVICE = "HISTTIMEFORMAT='%F %T ' in ~/.bashrc makes bash keep times"
 
 
@@ -78,12 +79,19 @@ BASH = BashReader()
 
 @dataclass
 class _Records:
-    """What a piece of a history holds: when each command was started (0: not known), the command, and how many
-    commands between them have no time.
+    """What a piece of a history holds.
+
+    Attributes:
+        micros: when each command was started, in microseconds since 1970; 0 where its stamp is no time.
+        commands: as they were typed.
+        lines: the line of the file at which the stamp of each stands.
+        untimed: how many commands without a stamp lie between.
+
     """
 
     micros: npt.NDArray[np.int64]
     commands: pl.Series
+    lines: npt.NDArray[np.int64]
     untimed: int
 
     @classmethod
@@ -100,30 +108,54 @@ class _Records:
         breaks = bodies.str.count_matches("\n", literal=True).to_numpy() + 1
         lines = first_line + before.count("\n") + 1 + np.concatenate(([0], np.cumsum(breaks)[:-1]))
         untimed = _count_untimed(before, first_line + 1, remarks)
+        records = cls(micros, bodies, lines.astype(np.int64), untimed)
+        records._join_documents(parts[0::2])
         # Of two stamps in a row the later one belongs to the command: the earlier has nothing after it.
-        holds = bodies.str.contains(r"\S")
-        records = cls(micros, bodies, untimed)
-        records._keep(holds.to_numpy())
-        records._settle(lines[holds.to_numpy()].astype(np.int64), remarks)
+        records._keep(records.commands.str.contains(r"\S").to_numpy())
+        records._settle(remarks)
         return records
 
     def _keep(self, rows: npt.NDArray[np.bool_]) -> None:
-        self.micros = self.micros[rows]
+        self.micros, self.lines = self.micros[rows], self.lines[rows]
         self.commands = self.commands.filter(rows)
 
-    def _settle(self, lines: npt.NDArray[np.int64], remarks: Remarks) -> None:
-        """Cut each body to its command; `lines` are those of the stamps."""
+    def _join_documents(self, stamps: list[str]) -> None:
+        """Join to a body those after it that its here-document holds: their stamps are text.
+
+        Where no line ends the document within a few bodies it was cut, and what looks like a stamp is one. (For
+        quotes the same would do more harm than good: one that is open by damage closes at the next apostrophe.)
+        """
+        opening = self.commands.str.contains("<<", literal=True)
+        if not opening.any():
+            return
+        texts = self.commands.to_list()
+        kept = np.ones(len(texts), dtype=np.bool_)
+        for row in opening.arg_true().to_list():
+            if not kept[row] or not is_open(texts[row]):
+                continue
+            text = texts[row]
+            for last in range(row + 1, min(row + 1 + _MOST_HELD, len(texts))):
+                text = f"{text}#{stamps[last]}\n{texts[last]}"
+                if not is_open(text):
+                    texts[row] = text
+                    kept[row + 1 : last + 1] = False
+                    break
+        self.commands = pl.Series("command", texts, dtype=pl.String)
+        self._keep(kept)
+
+    def _settle(self, remarks: Remarks) -> None:
+        """Cut each body to its command; what comes after that has no time."""
         whole = self.commands.str.strip_suffix("\n").str.strip_suffix("\r")
         texts = whole.to_list()
         for row in whole.str.contains("\n", literal=True).arg_true().to_list():
             body = texts[row].replace("\r\n", "\n")
             end = end_of_first(body)
             texts[row] = body[:end]
-            line = int(lines[row]) + 1 + body[:end].count("\n") + 1
+            line = int(self.lines[row]) + 1 + body[:end].count("\n") + 1
             self.untimed += _count_untimed(body[end + 1 :], line, remarks)
         self.commands = pl.Series("command", texts, dtype=pl.String)
         for row in np.flatnonzero(self.micros == 0):
-            remarks.reject("bad_timestamp", "the stamp before this command is no time", int(lines[row]))
+            remarks.reject("bad_timestamp", "the stamp before this command is no time", int(self.lines[row]))
 
 
 def _count_untimed(text: str, first: int, remarks: Remarks) -> int:
