@@ -8,7 +8,7 @@ from patterns.candidates import Candidates
 from patterns.lifecycle import Standing, Status
 from patterns.log import Ints
 from patterns.settings import Settings
-from patterns.significance import allowed, binomial_tail, rate_interval
+from patterns.significance import allowed, binomial_tail, surely_above
 from patterns.statement import unit_of
 
 _HORIZON = 400
@@ -31,11 +31,10 @@ def _lacks(candidates: Candidates, standing: Standing, c: int, settings: Setting
     missing = settings.confirmation_count - int(standing.occasions[c])
     if missing > 0:
         words.append(f"{missing} more {one if missing == 1 else many}")
-    low, _ = rate_interval(np.array([support]), np.array([opportunities]))
-    if low[0] <= settings.usual_rate and missing <= 0:
-        words.append(
-            f"kept {standing.support[c]} of {standing.opportunities[c]} times: not surely more often than not"
-        )
+    sure = surely_above(np.array([support]), np.array([opportunities]))
+    if sure[0] <= settings.usual_rate and missing <= 0:
+        kept = f"kept {standing.support[c]} of {standing.opportunities[c]} times"
+        words.append(f"{kept}: not surely more than {settings.usual_rate:.0%}")
     if rate - null < settings.distinct_margin:
         words.append(f"hardly more than chance: {rate:.0%} against {null:.0%}")
     else:

@@ -32,7 +32,7 @@ from patterns.candidates import Candidates
 from patterns.confidence import NEVER, RECENT, Components, components, days_until_expiry, decay
 from patterns.log import MICROSECONDS_PER_DAY, OCCASION_GAP, Flags, Floats, Ints
 from patterns.settings import Settings
-from patterns.significance import allowed, binomial_tail, rate_interval
+from patterns.significance import allowed, binomial_tail, surely_above
 
 
 class Status(IntEnum):
@@ -227,8 +227,7 @@ class _Judge:
         return distinct & (tail <= allowed(self.candidates.hypotheses[of], self.settings))
 
     def is_usual(self, state: _State, of: Ints) -> Flags:
-        low, _ = rate_interval(state.vote_support[of], state.vote_opportunities[of])
-        return low > self.settings.usual_rate
+        return surely_above(state.vote_support[of], state.vote_opportunities[of]) > self.settings.usual_rate
 
 
 def _expire(state: _State, here: Ints, now: Ints, judge: _Judge) -> None:

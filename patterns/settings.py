@@ -36,7 +36,7 @@ class Settings(BaseModel):
         description="promised share of people about whom anything false is confirmed",
     )
     usual_rate: float = Field(
-        default=0.5, ge=0, lt=1, description="a habit is kept more often than this, with 97.5 % certainty"
+        default=0.6, ge=0, lt=1, description="a habit is kept more often than this, with 90 % certainty"
     )
     distinct_margin: float = Field(
         default=0.1, ge=0, lt=1, description="how much more often than by chance, at least"

@@ -25,6 +25,9 @@ from patterns.candidates import PATTERN_TYPES
 from patterns.log import Flags, Floats, Ints
 from patterns.settings import Settings
 
+CERTAINTY = 0.9
+"""How sure it must be that a habit is kept more often than `Settings.usual_rate`."""
+
 
 def binomial_tail(successes: Floats, trials: Floats, rate: Floats) -> Floats:
     """P(at least `successes` of `trials`) at this rate; 1 where there are no successes.
@@ -62,6 +65,17 @@ def is_certain(gain: Floats, hypotheses: Floats, settings: Settings) -> Flags:
     """(n,) whether a likelihood gain is enough for significance after correction: a bound, quick to compute."""
     certain: Flags = gain > -np.log(allowed(hypotheses, settings))
     return certain
+
+
+def surely_above(successes: Floats, trials: Floats) -> Floats:
+    """(n,) the rate that is exceeded with 90 % certainty (Jeffreys); 0 without successes.
+
+    >>> round(float(surely_above(np.array([5.0]), np.array([5.0]))[0]), 2)
+    0.8
+    """
+    misses = np.maximum(trials - successes, 0.0)
+    above = special.betaincinv(successes + 0.5, misses + 0.5, 1 - CERTAINTY)
+    return np.where(successes > 0, above, 0.0)
 
 
 def rate_interval(successes: Floats, trials: Floats) -> tuple[Floats, Floats]:
