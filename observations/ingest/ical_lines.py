@@ -30,6 +30,9 @@ WANTED = frozenset(
 KEPT = frozenset({"VCALENDAR", "VEVENT", "VTIMEZONE", "STANDARD", "DAYLIGHT"})
 """The components whose properties are kept; of others it is only known that they were there."""
 
+HOLDERS = frozenset({"VCALENDAR", "VTIMEZONE"})
+"""The components that keep what stands inside them."""
+
 TOP_LEVEL = frozenset({"VEVENT", "VTODO", "VJOURNAL", "VFREEBUSY", "VTIMEZONE", "VAVAILABILITY"})
 """Components that stand in a VCALENDAR directly: where one begins inside another, an END is missing."""
 
@@ -59,7 +62,7 @@ class Property(NamedTuple):
 
 @dataclass(slots=True)
 class Component:
-    """One component: its name, the line it begins on, its wanted properties, and what stands inside it.
+    """One component: its name, the line it begins on, its wanted properties, and what it holds inside (`HOLDERS`).
 
     ``end`` says how it ended: ``given``; ``missing``: something else began, or the file ended, before its END;
     ``cut``: the file ends inside it in the middle of a line.
@@ -301,7 +304,7 @@ class _Parser:
                 self._supplied = Component("VCALENDAR", line)
                 self.calendars.append(self._supplied)
                 self._open.append(self._supplied)
-            if self._open[-1].name in KEPT:
+            if self._open[-1].name in HOLDERS:
                 self._open[-1].inside.append(component)
         self._open.append(component)
 
