@@ -94,9 +94,7 @@ _QUOTED = r'"(?:[^"\\]++|\\.?)*+(?:"|$)'  # or never closed
 _SEMICOLON = re.compile(rf"({_QUOTED})|;")
 _QUOTED_OR_COMMENT = re.compile(rf"{_QUOTED}|\([^()]*\)")
 _LONE_NAME = re.compile(r"\s*<?([\w.+-]+)>?\s*(?:\(([^()]*)\))?\s*")
-_NOBODY = re.compile(
-    r"(?:undisclosed|unlisted|recipient list)[ -]?(?:recipients?|suppressed)?", re.IGNORECASE
-)
+_NOBODY = re.compile(r"(?:undisclosed|unlisted)[-_.]?recipients?", re.IGNORECASE)
 _VIA = re.compile(r"(.+?)\s+(?:\(via .+\)|via\s+.+)$", re.IGNORECASE)
 _LENIENT = {"strict": False} if "strict" in inspect.signature(getaddresses).parameters else {}
 

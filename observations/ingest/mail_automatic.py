@@ -21,7 +21,6 @@ def is_automatic(fields: Fields, sender: str, subject: str) -> bool:
         or (not _BULK_FIELDS.isdisjoint(fields) and _is_bulk(fields))
         or _is_robot(sender)
         or _AUTOMATIC_SUBJECT.match(subject) is not None
-        or _is_calendar_notification(fields)
     )
 
 
@@ -32,9 +31,7 @@ _PROGRAM_NAMES = """
 """
 _PROGRAM_FIELDS = frozenset(_PROGRAM_NAMES.split())
 _BULK_FIELDS = frozenset({"list-unsubscribe", "feedback-id", "precedence"})
-_REPORT = re.compile(r"multipart/report\b", re.IGNORECASE)
-_CALENDAR = re.compile(r"text/calendar\b|urn:content-classes:calendarmessage", re.IGNORECASE)
-_GOOGLE_CALENDAR_ID = re.compile(r"<calendar-[\w-]+@google\.com>")
+_AUTOMATIC_CONTENT = re.compile(r"(?:multipart/report|text/calendar)\b", re.IGNORECASE)
 _ROBOT = re.compile(
     r"(?:[^@]*[._+-])?"
     r"(?:no[._-]?reply|do[._-]?not[._-]?reply|dont[._-]?reply|no[._-]?responder|n[aã]o[._-]?responda|noreponse"
@@ -60,10 +57,14 @@ def _is_robot(sender: str) -> bool:
 
 
 def _states_automatic(fields: Fields) -> bool:
+    """Whether its header says so: auto-replies, reports on delivery, and what calendars send."""
     return (
-        not fields.get("auto-submitted", "no").lower().startswith("no")
+        ("auto-submitted" in fields and not fields["auto-submitted"].lower().startswith("no"))
         or fields.get("return-path") == "<>"
-        or _REPORT.match(fields.get("content-type", "")) is not None
+        or _AUTOMATIC_CONTENT.match(fields.get("content-type", "")) is not None
+        or fields.get("message-id", "").startswith("<calendar-")  # Google Calendar's
+        or fields.get("content-class", "").lower() == "urn:content-classes:calendarmessage"
+        or "calendar-notification@" in fields.get("sender", "")
     )
 
 
@@ -79,13 +80,4 @@ def _is_bulk(fields: Fields) -> bool:
         "first-class",
         "urgent",
         "special-delivery",
-    )
-
-
-def _is_calendar_notification(fields: Fields) -> bool:
-    return (
-        _CALENDAR.match(fields.get("content-type", "")) is not None
-        or _CALENDAR.match(fields.get("content-class", "")) is not None
-        or _GOOGLE_CALENDAR_ID.match(fields.get("message-id", "")) is not None
-        or "calendar-notification@" in fields.get("sender", "")
     )

@@ -38,9 +38,8 @@ LOOK_AHEAD_BYTES = 4096
 """How much after a line that starts ``From `` is enough to tell whether it begins a message."""
 
 _BLANK_LINE = re.compile(rb"\n\r?\n")
-_FIELD = re.compile(
-    rb"(?:>From [^\n]*\n)?([!-9;-~]+)[ \t]*:"
-)  # a relay may have put a second From_ line before it
+# A relay may have put a second From_ line before the first field.
+_FIELD = re.compile(rb"(?:>From [^\n]*\n)?([!-9;-~]+)[ \t]*:")
 _DAY = rb"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)"
 _MONTH = rb"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 # As ctime() writes it, with a zone perhaps; two patterns, for the second costs as much as the first and is rare.
@@ -63,9 +62,8 @@ _LENGTH_LINE = re.compile(rb"\d+[ \t]*\r?\n")
 _SECOND_LINE = re.compile(rb"[^\n]*\n(?:[ \t]|[!-9;-~]+[ \t]*:)")
 _EMPTY_LINE = re.compile(rb"\r?(?:\n|\Z)")
 _GAP = re.compile(rb"[\r\n]{0,4}")
-_CONTENT_LENGTH = (
-    b"\nContent-Length:"  # so spelled by all that write mboxcl; to look for any spelling takes twice as long
-)
+# So spelled by all that write mboxcl; to look for any spelling takes twice as long.
+_CONTENT_LENGTH = b"\nContent-Length:"
 _LENGTH = re.compile(rb"[ \t]*(\d{1,15})[ \t\r]*\n")
 _FIRST_FIELDS = frozenset(
     b"arc-authentication-results arc-message-signature arc-seal authentication-results bcc cc content-length "
@@ -249,7 +247,9 @@ def _is_separator(data: bytes, start: int, *, blank_before: bool) -> bool:
     """Whether the line at `start`, which begins with ``From ``, begins a message (see the module)."""
     end = data.find(b"\n", start, start + LOOK_AHEAD_BYTES)
     if end < 0:
-        end = min(len(data), start + LOOK_AHEAD_BYTES)
+        end = len(data)
+        if end - start >= LOOK_AHEAD_BYTES:
+            return False  # no From_ line is so long
     dated = (_DATED.match(data, start, end) or _DATED_OTHERWISE.match(data, start, end)) is not None
     field = _FIELD.match(data, end + 1)
     if field is None:

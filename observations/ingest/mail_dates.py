@@ -210,7 +210,8 @@ def _wall_clock(year: int, month: int, day: int, hour: int, minute: int, second:
     """The wall clock, or null where there is none such, or none such at which mail could be written."""
     if not EARLIEST_YEAR <= year <= LATEST_YEAR:
         return None
+    second = 59 if second == 60 else second  # a leap second, which datetime does not know
     try:
-        return datetime(year, month, day, hour, minute, min(second, 59))  # noqa: DTZ001 - a wall clock; :60 is a leap second
+        return datetime(year, month, day, hour, minute, second)  # noqa: DTZ001 - a wall clock
     except ValueError:
         return None

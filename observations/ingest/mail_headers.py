@@ -22,6 +22,9 @@ SEVERAL = frozenset({"to", "cc", "bcc"})
 LONGEST_TEXT = 2_000
 """Characters of a subject, a name or a label that are kept."""
 
+LONGEST_ID = 512
+"""Characters of a Message-ID; a longer one is none (RFC 5322 allows lines of 998)."""
+
 IDENTIFYING = frozenset({"from", "to", "date", "subject", "message-id", "sender", "delivered-to"})
 """Without one of these a block is no header of a message."""
 
@@ -102,9 +105,6 @@ def first_message_id(raw: str) -> str | None:
     return f"<{id}>" if 1 < len(id) <= LONGEST_ID and id.isprintable() else None
 
 
-LONGEST_ID = 512
-"""Characters of a Message-ID; a longer one is none (RFC 5322 allows lines of 998)."""
-
 _USED_NAMES = """
     from to cc bcc date subject message-id in-reply-to references reply-to sender return-path delivered-to
     x-original-from x-original-sender x-google-original-from x-gmail-labels list-id list-post list-unsubscribe
@@ -137,9 +137,8 @@ _ONE_WORD = re.compile(_WORD)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _PLAIN_ID = re.compile(rf"<[!-;=?-~]{{2,{LONGEST_ID}}}>")
 _BRACKETED = re.compile(r"<([^<>]*)>")
-_HEBREW_ORDER = re.compile(
-    r"iso-8859-8-[ie]", re.IGNORECASE
-)  # says how it is to be shown, not how to be read
+# The suffix says in which direction the text is to be shown, not how it is to be read.
+_HEBREW_ORDER = re.compile(r"iso-8859-8-[ie]", re.IGNORECASE)
 # Codecs that Python calls text encodings and that no mail is written in; some are quadratic.
 _NO_CHARSETS = frozenset({"punycode", "idna", "unicode_escape", "raw-unicode-escape", "undefined"})
 
@@ -164,13 +163,15 @@ def _decode_run(run: str) -> str:
 @lru_cache(maxsize=256)
 def _charset(name: str) -> str | None:
     """The codec for a charset, or null if there is none. A language may follow it (RFC 2231: utf-8*en)."""
+    name = _HEBREW_ORDER.sub("iso-8859-8", name.partition("*")[0])
     try:
-        codec = codecs.lookup(_HEBREW_ORDER.sub("iso-8859-8", name.partition("*")[0]))
-    except (LookupError, ValueError, UnicodeError):
+        b"a".decode(name)  # refuses what is no text encoding (rot13, zlib)
+        codec = codecs.lookup(name).name
+    except (LookupError, ValueError):
         return None
-    if codec.name in _NO_CHARSETS or not codec._is_text_encoding:
+    if codec in _NO_CHARSETS:
         return None
-    return "gb18030" if codec.name == "gb2312" else codec.name  # what is labelled so is often its superset
+    return "gb18030" if codec == "gb2312" else codec  # what is labelled so is often its superset
 
 
 def _decode(data: bytes, charset: str) -> str:

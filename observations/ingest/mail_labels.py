@@ -98,7 +98,7 @@ _DEPTH = 4
 names, and a home folder that is called Trash must not cost a mailbox.
 """
 
-_FLAGS = re.compile(r"[:;!_]2,([A-Za-z]*)$")
+_FLAGS = re.compile(r"[:;!]2,([A-Za-z]*)$")
 _SUFFIX = re.compile(r"\.(?:mbox|mbx|sbd|eml|emlx|zip|imapmbox)$", re.IGNORECASE)
 
 
