@@ -228,6 +228,13 @@ def test_times_are_on_the_wall_clock_that_the_record_shows() -> None:
     ]
 
 
+def test_a_time_that_no_clock_showed_is_moved_on() -> None:
+    """As phones do when the clocks go forward."""
+    frame, _ = read(line(timestamp="2026-03-29 02:30"))
+    assert str(frame.get_column("local").item()) == "2026-03-29 03:30:00"
+    assert str(frame.get_column("at").item()) == "2026-03-29 01:30:00+00:00"
+
+
 def test_an_unknown_zone_is_said_and_not_used() -> None:
     """The time itself is still good."""
     frame, notes = read(line(tz="Europe/Berln") * 2)

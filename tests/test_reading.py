@@ -185,11 +185,11 @@ def test_batches_come_as_they_are_read() -> None:
     opened = []
 
     def opening(label: str) -> Source:
-        def open() -> io.BytesIO:
+        def opener() -> io.BytesIO:
             opened.append(label)
             return io.BytesIO(ndjson([record(label)]))
 
-        return Source(label, open)
+        return Source(label, opener)
 
     batches = read_sources([opening("1"), opening("2")], OPTIONS)
     assert next(batches).observations.height == 1

@@ -94,15 +94,18 @@ def _count_values(frame: pl.DataFrame) -> int:
 
 
 def _columns(frame: pl.DataFrame, chunk: bytes) -> list[pl.Series] | None:
-    """The frame's columns under the names of raw rows, or null if one is not what it seems."""
+    """The frame's columns under the names of raw rows, or null if one is not what it seems.
+
+    A name both beside and in ``features`` is one of the things that only a look at each record can settle.
+    """
     found: dict[str, pl.Series] = {}
     for series in _flat(frame):
         if series.null_count() == len(series):
             continue
         column = _text_column(series, chunk) if series.name in TEXTS else _feature_column(series, chunk)
-        if column is None or column.name in found:
+        if column is None or series.name in found:
             return None
-        found[column.name] = column
+        found[series.name] = column
     return list(found.values())
 
 

@@ -9,7 +9,7 @@ decided here once. A frame of raw rows has
 
 Values that are no feature as they stand are kept all the same: a nested object becomes one feature for each leaf,
 its name joined by dots; an element of a list that is no string becomes its JSON text; an integer too large for
-a Float64 becomes text.
+a Float64 becomes text; a field beside ``features`` that is called like one in them becomes ``record.name``.
 """
 
 from __future__ import annotations
@@ -123,6 +123,10 @@ class RawRows:
                 values = [record[key] for _, record, _ in alike]
                 if key in TEXTS:
                     self._put_texts(key, rows, values)
+                elif key in names:
+                    self._put_beside(
+                        key, rows, values, [features[key] is not None for _, _, features in alike]
+                    )
                 elif key != "features" or not names:
                     self._put_features(key, rows, values)
             for name in names:
@@ -151,6 +155,12 @@ class RawRows:
             for row, value in zip(rows, values, strict=True):
                 for leaf_name, leaf in leaves(name, value):
                     self._put(feature_column(leaf_name, kind_of(leaf)), [row], [leaf])
+
+    def _put_beside(self, name: str, rows: list[int], values: list[object], taken: list[bool]) -> None:
+        """Features of records that have another one of this name, among their ``features``, where it is `taken`."""
+        for there, called in ((False, name), (True, f"record.{name}")):
+            chosen = [place for place, is_taken in enumerate(taken) if is_taken is there]
+            self._put_features(called, [rows[place] for place in chosen], [values[place] for place in chosen])
 
     def _put(self, column: str, rows: list[int], values: Sequence[object]) -> None:
         if rows:
@@ -304,13 +314,18 @@ def _clocks(times: pl.DataFrame, zones: pl.Series, default: str) -> pl.DataFrame
     """Instant, wall clock and zone of each row, as ``at``, ``local``, ``tz``."""
     at, wall, tz = pl.col("at"), pl.col("wall"), pl.col("tz")
     told = at.is_not_null() & wall.is_not_null()
-    return with_times(
+    clocks = with_times(
         times.select("at", "wall", zones.alias("tz")).select(
             at,
             pl.when(at.is_null() | tz.is_null()).then(wall).alias("local"),
             pl.when(tz.is_null() & ~told).then(pl.lit(default)).otherwise(tz).alias("tz"),
         )
     )
+    naive = times.get_column("at").is_null()
+    if not naive.any():
+        return clocks
+    # A clock never showed a time within a gap: what it showed follows from the instant.
+    return with_times(clocks.with_columns(pl.when(~naive).then("local").alias("local")))
 
 
 def _assemble(rows: pl.DataFrame, clocks: pl.DataFrame, date_only: pl.Series) -> pl.DataFrame:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -62,27 +62,38 @@ def to_ndjson(frame: pl.DataFrame) -> bytes:
     if frame.height == 0:
         return b""
     texts = [_member(name, _json_text(pl.col(name))) for name in ("id", "user_id", "type", "action")]
-    record = [*texts, _timestamp(), _zone(), _member("actor", _json_text(pl.col("actor"))), _features(frame)]
-    lines = frame.select(_object(record) + "\n").to_series()
+    base = [*texts, _timestamp(), _zone(), _member("actor", _json_text(pl.col("actor")))]
+    features = _features(frame)
+    # Members as columns of their own: polars makes several columns at a time, but one expression on one core.
+    members = frame.select(member.alias(str(place)) for place, member in enumerate([*base, *features]))
+    names = members.columns
+    inner = pl.lit('"features":') + _object(names[len(base) :])
+    lines = members.select(_object([*names[: len(base)], inner]) + "\n").to_series()
     return str(lines.str.join("").item()).encode()
 
 
-def _features(frame: pl.DataFrame) -> pl.Expr:
+def _features(frame: pl.DataFrame) -> list[pl.Expr]:
+    """The members of each row's ``features``, null where a row lacks one."""
     members = []
+    written: dict[str, pl.Expr] = {}  # by name, whether a row has that feature already in another kind
     for column in feature_columns(frame.columns):
         name, kind = split_column(column)
         write = {"number": _json_number, "flag": _json_flag, "text": _json_text, "list": _json_text}[kind]
-        members.append(_member(name, write(pl.col(column))))
+        value = pl.col(column)
+        members.append(
+            _member(name, write(pl.when(~written[name]).then(value) if name in written else value))
+        )
+        written[name] = written.get(name, pl.lit(False)) | value.is_not_null()
     timed = pl.lit(True)
     if "all_day:flag" in frame.columns:
         timed = ~pl.col("all_day:flag").fill_null(False)
     clock = pl.when(timed).then(pl.col("local").dt.strftime("%H:%M"))
     day = pl.col("local").dt.weekday().replace_strict(dict(enumerate(WEEKDAYS, 1)), return_dtype=pl.String)
     members += [_member("time_of_day", _quoted(clock)), _member("day_of_week", _quoted(day))]
-    return pl.lit('"features":') + _object(members)
+    return members
 
 
-def _object(members: list[pl.Expr]) -> pl.Expr:
+def _object(members: Sequence[str | pl.Expr]) -> pl.Expr:
     return "{" + pl.concat_str(members, separator=",", ignore_nulls=True) + "}"
 
 
