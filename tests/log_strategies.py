@@ -23,7 +23,7 @@ VALUES = st.one_of(
     st.dictionaries(_WORDS, _SCALARS, max_size=2),
 )
 FEATURES = st.dictionaries(
-    st.sampled_from(["a", "b", "c", "id", "a.b", 'q"', "time_of_day"]), VALUES, max_size=4
+    st.sampled_from(["a", "b", "c", "id", "a.b", 'q"', "time_of_day", "features"]), VALUES, max_size=4
 )
 
 TIMESTAMPS = st.one_of(

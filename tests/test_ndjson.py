@@ -51,7 +51,7 @@ def assert_same(quick: Batch, thorough: Batch) -> None:
 
 
 @given(st.lists(RECORDS, min_size=1, max_size=6), st.booleans())
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=150)
 def test_the_fast_path_agrees_with_the_repairing_one(records: list[dict[str, object]], spaced: bool) -> None:
     """Where polars is trusted with a chunk, it gives what a look at each line gives."""
     content = written(records, spaced=spaced)
@@ -61,7 +61,7 @@ def test_the_fast_path_agrees_with_the_repairing_one(records: list[dict[str, obj
 
 
 @given(st.lists(RECORDS, min_size=1, max_size=4).map(written).flatmap(damaged))
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=150)
 def test_the_paths_agree_on_damaged_files_too(content: bytes) -> None:
     """What polars accepts of a damaged file means the same to both."""
     quick = fast(content) if content.strip() else None

@@ -123,11 +123,13 @@ class RawRows:
                 values = [record[key] for _, record, _ in alike]
                 if key in TEXTS:
                     self._put_texts(key, rows, values)
+                elif key == "features" and names:
+                    continue
                 elif key in names:
                     self._put_beside(
                         key, rows, values, [features[key] is not None for _, _, features in alike]
                     )
-                elif key != "features" or not names:
+                else:
                     self._put_features(key, rows, values)
             for name in names:
                 self._put_features(name, rows, [features[name] for _, _, features in alike])
