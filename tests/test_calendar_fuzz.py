@@ -11,7 +11,7 @@ from tests.log_strategies import damaged
 # --- any bytes ------------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=80)
 @given(st.binary(max_size=400))
 def test_any_bytes(content: bytes) -> None:
     read(content)
@@ -35,7 +35,7 @@ LINES = (
 )  # fmt: skip
 
 
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=80)
 @given(st.lists(st.sampled_from(LINES), max_size=40), st.sampled_from(["\n", "\r\n", "\r"]))
 def test_any_order_of_lines(lines: list[str], end: str) -> None:
     content = end.join(lines)
@@ -49,7 +49,7 @@ def test_any_order_of_lines(lines: list[str], end: str) -> None:
 VALUES = st.text(alphabet="0123456789TZPDHMSW/+-:,;= ", max_size=20)
 
 
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=80)
 @given(
     st.dictionaries(
         st.sampled_from(["DTSTART", "DTEND", "RDATE", "EXDATE", "RECURRENCE-ID", "RRULE:FREQ=DAILY;UNTIL="]),
@@ -86,7 +86,7 @@ END:VEVENT
 """
 
 
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=80)
 @given(damaged(HIT.rstrip("\n").encode()))
 def test_damage_within_an_event_costs_no_neighbour(hit: bytes) -> None:
     content = (HEAD + BEFORE).encode() + hit + f"\n{AFTER}END:VCALENDAR\n".encode()
@@ -98,14 +98,14 @@ def test_damage_within_an_event_costs_no_neighbour(hit: bytes) -> None:
         assert frame.height > 2 or notes
 
 
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=80)
 @given(damaged((HEAD + BEFORE + HIT + AFTER + "END:VCALENDAR\n").encode()))
 def test_damage_anywhere_is_survived(content: bytes) -> None:
     frame, notes = read(content)
     assert frame.height >= 2 or notes
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=80)
 @given(st.integers(0, len(HEAD + BEFORE + HIT)))
 def test_a_file_cut_anywhere_keeps_the_events_before(length: int) -> None:
     content = (HEAD + BEFORE + HIT).encode()[:length]

@@ -225,7 +225,7 @@ OWN = rules(private("mine", "+0100", "+0200")).zone
 BERLIN = ZoneInfo("Europe/Berlin")
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 @given(st.datetimes(datetime(1997, 1, 1), datetime(2037, 1, 1)), st.booleans())
 def test_rules_of_berlin_make_berlin(wall: datetime, fold: bool) -> None:
     assert isinstance(OWN, RuleZone)
