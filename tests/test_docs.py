@@ -1,0 +1,132 @@
+"""What is there is documented: every command, option, module, function and format; and every example runs."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from observations.ingest import READERS
+from patterns.candidates import PATTERN_TYPES
+from pipelines.cli import COMMANDS, main
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+MODULES = sorted(
+    path.relative_to(ROOT)
+    for package in ("observations", "patterns", "pipelines")
+    for path in (ROOT / package).rglob("*.py")
+)
+
+Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def module_name(path: Path) -> str:
+    """The name under which the file is imported."""
+    return ".".join(path.with_suffix("").parts).removesuffix(".__init__")
+
+
+def public(tree: ast.Module) -> Iterator[tuple[str, Documented]]:
+    """The module, its public classes and functions, and their public methods."""
+    yield "the module", tree
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and _is_public(node.name):
+            yield node.name, node
+            if isinstance(node, ast.ClassDef):
+                yield from _public_methods(node)
+
+
+def _public_methods(owner: ast.ClassDef) -> Iterator[tuple[str, Documented]]:
+    for node in owner.body:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _is_public(node.name):
+            yield f"{owner.name}.{node.name}", node
+
+
+def _is_public(name: str) -> bool:
+    return not name.startswith("_")
+
+
+@pytest.mark.parametrize("path", MODULES, ids=str)
+def test_a_module_and_all_that_is_public_in_it_have_docstrings(path: Path) -> None:
+    tree = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+    assert [what for what, node in public(tree) if not (ast.get_docstring(node) or "").strip()] == []
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in MODULES if ">>>" in (ROOT / p).read_text(encoding="utf-8")], ids=str
+)
+def test_the_examples_of_a_module_run(path: Path) -> None:
+    ran = doctest.testmod(importlib.import_module(module_name(path)))
+    assert ran.attempted > 0
+    assert ran.failed == 0
+
+
+@pytest.mark.parametrize("command", [main, *COMMANDS], ids=lambda command: command.name)
+def test_the_help_of_a_command_ends_with_examples_that_can_be_typed(command: click.Command) -> None:
+    text = command.help or ""
+    assert text.split("\n")[0].endswith(".")
+    _, _, examples = text.partition("Example:\n")
+    lines = [line.strip() for line in examples.splitlines() if line.strip()]
+    assert lines
+    for line in lines:
+        program, name, *words = line.split()
+        assert program == "habitus"
+        known = next(known for known in COMMANDS if known.name == name)
+        options = {
+            option for parameter in known.params for option in (*parameter.opts, *parameter.secondary_opts)
+        }
+        assert {word for word in words if word.startswith("-")} <= options
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_every_option_says_what_it_does(command: click.Command) -> None:
+    options = [parameter for parameter in command.params if isinstance(parameter, click.Option)]
+    assert options
+    assert [option.name for option in options if not (option.help or "").strip().endswith((".", "]"))] == []
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_help_fits_a_terminal_and_names_every_option(command: click.Command) -> None:
+    result = CliRunner().invoke(main, [command.name or "", "--help"])
+    assert result.exit_code == 0
+    assert max(len(line) for line in result.stdout.splitlines()) <= 100
+    assert [
+        o for p in command.params if isinstance(p, click.Option) for o in p.opts if o not in result.stdout
+    ] == []
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_every_command_and_option_is_in_the_readme(command: click.Command) -> None:
+    assert f"habitus {command.name}" in README
+    names = [max(p.opts, key=len) for p in command.params if isinstance(p, click.Option)]
+    assert [name for name in names if f"{name}" not in README] == []
+
+
+def test_every_format_that_is_read_is_in_the_readme() -> None:
+    table = re.findall(r"^\| ([^|]+) \|", section("What it reads"), flags=re.MULTILINE)
+    assert [reader.name for reader in READERS if reader.name not in table] == []
+
+
+def test_every_type_of_pattern_is_in_the_readme() -> None:
+    table = re.findall(r"^\| ([^|]+) \|", section("What it finds"), flags=re.MULTILINE)
+    assert [kind for kind in PATTERN_TYPES if kind not in table] == []
+
+
+def test_the_glossary_has_each_word_once() -> None:
+    words = re.findall(r"^\| \*\*([^|]+)\*\* \|", section("Glossary"), flags=re.MULTILINE)
+    assert len(words) > 10
+    assert len(words) == len(set(words))
+
+
+def section(heading: str) -> str:
+    """The part of the README under a heading of the second level."""
+    _, found, rest = README.partition(f"\n## {heading}\n")
+    assert found, f"no section {heading!r}"
+    return rest.partition("\n## ")[0]
