@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from email.utils import formataddr, getaddresses
 
 import pytest
@@ -75,6 +76,8 @@ def test_names_as_a_person_reads_them(raw: str, name: str) -> None:
     assert parse_addresses(raw) == (Address(name, "ada@x.y"),)
 
 
+# Newer versions of the oracle refuse a whole list for one odd name unless they are told not to.
+LENIENT = {"strict": False} if "strict" in inspect.signature(getaddresses).parameters else {}
 ATOMS = st.text("abcdefghijklmnopqrstuvwxyz0123456789.+-_", min_size=1, max_size=12).filter(
     lambda text: text.strip(".") == text and ".." not in text
 )
@@ -85,7 +88,7 @@ NAMES = st.text(st.sampled_from('abc ABC.,;:@<>()"\\éß王'), max_size=15)
 @given(st.lists(st.tuples(NAMES, ATOMS, ATOMS), min_size=1, max_size=5))
 def test_the_standard_library_agrees_on_what_it_writes_itself(people: list[tuple[str, str, str]]) -> None:
     written = ", ".join(formataddr((name, f"{local}@{host}")) for name, local, host in people)
-    oracle = dict.fromkeys(address.lower() for _, address in getaddresses([written]))
+    oracle = dict.fromkeys(address.lower() for _, address in getaddresses([written], **LENIENT))
     assert [one.address for one in parse_addresses(written)] == list(oracle)
 
 
