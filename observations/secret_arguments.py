@@ -119,15 +119,17 @@ _TAKES_INPUT = re.compile(
 )
 
 ARGUMENT_HINTS = r"""
-    \bmysql \bmariadb \bmycli \bmongo \bsshpass \bredis-cli \bldap \bsqlcmd \bbcp\b \bisql\b \bzip\b \bunzip\b \b7z
-    \brar\b \bunrar\b \bsnmp \bipmitool \bmosquitto \bsqlplus \bsmb \brpcclient \blftp \btransmission-remote
-    \bxfreerdp \bcmdkey \brdesktop \bnxc\b \bnetexec \bcrackmap \bevil-winrm \btwine \buser(?:add|mod)\b \binflux\b
-    \bdoctl\b \bvercel\b \brabbitmqctl \bhtpasswd \bmkpasswd \bvnc \bkinit \bcryptsetup \bsecurity\b \bopenssl\b
-    \blogin\b \bregister\b \bbw\sunlock \brclone\sobscure \bnet\suse \bmc\salias \bconfig:set \bkv\s(?:put|patch)
-    \bvault\swrite \bput-parameter \bchpasswd \bcurl\b.*\s-\S*[ub] \bhttps?\b.*\s-a \bxhs?\b.*\s-a <<< --stdin
-    \bsudo\b.*-\w*s \bdoas\b.*-\w*s \bgpg\s--import \bpass\sinsert \bpasswd\b \bauthtoken \bsecrets?\s
-    \bset(?:env)?\b.*(?:pass|pwd|secret|token|key|auth|cred|pin|psk) \bnmcli\b \bwpa_ --password-stdin --with-token
-    \bconfig(?:ure)?\b.*(?:pass|pwd|secret|token|key|auth|cred|pin|psk|http-basic) --passphrase-fd \bnpm\slogin \bsu\s \bconvertto-sec \betcdctl \bconsul
+    \bmysql \bmariadb \bmycli \bmongo \bsshpass \bredis-cli \bldap \bsqlcmd \bbcp\b \bisql\b \bzip\b \bunzip\b
+    \b7z \brar\b \bunrar\b \bsnmp \bipmitool \bmosquitto \bsqlplus \bsmb \brpcclient \blftp
+    \btransmission-remote \bxfreerdp \bcmdkey \brdesktop \bnxc\b \bnetexec \bcrackmap \bevil-winrm \btwine
+    \buser(?:add|mod)\b \binflux\b \bdoctl\b \bvercel\b \brabbitmqctl \bhtpasswd \bmkpasswd \bvnc \bkinit
+    \bcryptsetup \bsecurity\b \bopenssl\b \blogin\b \bregister\b \bbw\sunlock \brclone\sobscure \bnet\suse
+    \bmc\salias \bconfig:set \bkv\s(?:put|patch) \bvault\swrite \bput-parameter \bchpasswd
+    \bcurl\b(?s:.*)\s-\S*[ub] \bhttps?\b(?s:.*)\s-a \bxhs?\b(?s:.*)\s-a <<< --stdin \bsudo\b(?s:.*)-\w*s
+    \bdoas\b(?s:.*)-\w*s \bgpg\s--import \bpass\sinsert \bpasswd\b \bauthtoken \bsecrets?\s
+    \bset(?:env)?\b(?s:.*)(?:pass|pwd|pw|secret|token|key|auth|cred|cookie|sig|psk|pin|jwt|otp|bearer) \bnmcli\b \bwpa_ --password-stdin
+    --with-token \bconfig(?:ure)?\b(?s:.*)(?:pass|pwd|pw|secret|token|key|auth|cred|cookie|sig|psk|pin|jwt|otp|bearer|http-basic)
+    --passphrase-fd \bnpm\slogin \bsu\s \bconvertto-sec \betcdctl \bconsul
     """
 """Patterns, in lower case, of which one is in every text with a program that takes a secret."""
 
