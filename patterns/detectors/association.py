@@ -83,8 +83,8 @@ class PreferenceDetector:
         """Candidates for preferred values; see the module."""
         no_choice = {*NOT_A_SUBJECT, *_WHAT_IT_IS, *_HOW_IT_WENT}
         columns = [c for c in log.features if not c.endswith(":list") and _name(c) not in no_choice]
-        features = [_values_of(log.frame.get_column(c), c) for c in columns]
-        features += [_bands_of(log, c) for c in columns if c.endswith(":number")]
+        features = [_values_of(_chosen(log, c), c) for c in columns]
+        features += [_bands_of(log, _chosen(log, c), c) for c in columns if c.endswith(":number")]
         return _associate(self.type, log, subjects, settings, features, self.least_rate)
 
 
@@ -156,12 +156,19 @@ def _values_of(series: pl.Series, column: str) -> _Feature:
     return _Feature(column, series.is_not_null().to_numpy(), count, pairs["code"].to_numpy(), means, several)
 
 
-def _bands_of(log: Log, column: str) -> _Feature:
+def _chosen(log: Log, column: str) -> pl.Series:
+    """The values of a column that somebody chose: how long a command took is not."""
+    values = pl.col(column)
+    if _name(column) == "duration_minutes":
+        values = pl.when(pl.col("type") != "command").then(values)
+    return log.frame.select(values.alias(column)).to_series()
+
+
+def _bands_of(log: Log, series: pl.Series, column: str) -> _Feature:
     """Bands of a number: every run of one to four tenths of the person's distinct values.
 
     Tenths of what a person's tool ever shows; a person with fewer distinct values than tenths has no bands.
     """
-    series = log.frame.get_column(column)
     known = np.flatnonzero(series.is_not_null().to_numpy())
     users, numbers = log.user[known], series.drop_nulls().to_numpy()
     count = np.zeros(len(log), dtype=np.int64)
