@@ -206,6 +206,22 @@ def test_two_things_at_fixed_times_are_no_workflow() -> None:
     assert confirmed(planted(write), "workflow") == []
 
 
+def test_what_only_follows_something_timed_is_not_also_a_time() -> None:
+    """Notes are sent after the stand-up, which is at 09:30 on most working days: one workflow, not a second time."""
+
+    def write(records: Records, rng: np.random.Generator, day: date) -> None:
+        if day.weekday() < 5 and rng.random() < 0.85:
+            minute = 570 + rng.normal(0, 2)
+            add(records, day, minute, "calendar", "created", {"title": "Stand-up"})
+            if rng.random() < 0.95:
+                add(records, day, minute + rng.uniform(15, 20), "email", "sent", {"category": "notes"})
+
+    frame = planted(write)
+    (rule,) = confirmed(frame, "workflow")
+    assert [step["type"] for step in rule["steps"]] == ["calendar", "email"]
+    assert [r for r in confirmed(frame, "temporal") if "notes" in r["where"].values()] == []
+
+
 # --- avoidance ------------------------------------------------------------------------------------------------
 
 
@@ -245,6 +261,21 @@ def test_what_one_kind_of_thing_avoids_is_said_of_that_kind() -> None:
     (rule,) = [r for r in confirmed(frame, "avoidance") if r["where"].get("type") == "lecture"]
     assert rule["where"] == {"type": "lecture", "category": "maths"}
     assert rule["days"] == ["monday"]
+
+
+def test_what_begins_at_the_end_of_a_slot_is_not_in_it() -> None:
+    """Lectures begin on the hour; on Tuesdays there are none from 10:00 on, and the next begins at 14:00 sharp."""
+
+    def write(records: Records, rng: np.random.Generator, day: date) -> None:
+        for hour in rng.choice(np.arange(8, 20), 5, replace=False).tolist():
+            if not (day.weekday() == 1 and 10 <= hour < 14):
+                add(records, day, 60 * hour, "lecture", "heard", {})
+
+    frame = evaluate(planted(write)).filter(pl.col("rule").str.contains("lecture"), type="avoidance")
+    (pattern,) = frame.filter(status="confirmed").iter_rows(named=True)
+    rule = orjson.loads(pattern["rule"])
+    assert (rule["days"], rule["from"], rule["to"]) == (["tuesday"], "10:00", "14:00")
+    assert pattern["support"] == pattern["opportunities"]
 
 
 def test_a_life_without_gaps_avoids_nothing() -> None:
