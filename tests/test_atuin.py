@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from observations.errors import SourceError
+from observations.ingest import sqlite_files
 from observations.ingest.atuin import ATUIN
 from observations.ingest.base import Note, ReadOptions, Source
 from observations.schema import check_observations, concat_observations
@@ -148,6 +149,27 @@ def test_odd_values_cost_no_more_than_themselves(tmp_path: Path) -> None:
     frame, notes = read(write(tmp_path / "h.db", rows))
     assert frame.get_column("command:text").to_list() == ["echo �", "make t2"]
     assert [(n.reason, n.count) for n in notes] == [("empty_command", 1)]
+
+
+@pytest.mark.parametrize("odd", ["a\x1eb", "a\x1f", "x\ny", "'; DROP TABLE history; --", "é🙂", "a\0b"])
+def test_any_text_comes_back(tmp_path: Path, odd: str) -> None:
+    frame, notes = read(write(tmp_path / "h.db", [{}, {"command": f"echo {odd}", "cwd": odd}, {}]))
+    assert frame.get_column("command:text").to_list() == ["make t0", f"echo {odd}", "make t2"]
+    assert frame.get_column("cwd:text").to_list() == ["/home/ada", odd, "/home/ada"]
+    assert notes == []
+
+
+def test_batches_give_what_the_whole_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [
+        {"deleted_at": FIRST} if i % 7 == 0 else {"command": f"echo \x1e{i}"} if i % 11 == 0 else {}
+        for i in range(100)
+    ]
+    path = write(tmp_path / "h.db", rows)
+    whole, notes = read(path)
+    monkeypatch.setattr(sqlite_files, "BATCH_ROWS", 9)
+    parts, part_notes = read(path)
+    assert parts.equals(whole)
+    assert part_notes == notes
 
 
 def test_secrets_are_gone(tmp_path: Path) -> None:

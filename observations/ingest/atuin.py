@@ -9,26 +9,20 @@ that atuin hooks into.
 from __future__ import annotations
 
 import re
-import shutil
 import sqlite3
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from observations.errors import SourceError
-from observations.ingest.base import BATCH_ROWS, Batch, ReadOptions, Source
+from observations.ingest.base import Batch, ReadOptions, Source
 from observations.ingest.history import command_frame, empty, say_untimed, to_microseconds
 from observations.ingest.remarks import Remarks
+from observations.ingest.sqlite_files import MAGIC, opened, read_texts
 from observations.schema import empty_observations
 
-_MAGIC = b"SQLite format 3\0"
 _TABLE = re.compile(
     rb"CREATE TABLE[^()]*\bhistory\b[^()]*\((?=[^;]*\btimestamp\b)(?=[^;]*\bcommand\b)", re.IGNORECASE
 )
@@ -79,7 +73,6 @@ _CALLS_ITSELF_AGENT = re.compile(
     r"(?<![a-z])(?:agent|assistant|ai|bot|llm|claude|codex|copilot|gemini|gpt)(?![a-z])"
 )
 _LONGEST_RUN = 10 * 366 * 86_400 * 10**9
-Row = tuple[object, ...]
 _ADVICE = "their timestamp is none"
 
 
@@ -91,7 +84,7 @@ class AtuinReader:
 
     def recognises(self, head: bytes, name: str) -> bool:  # noqa: ARG002  the bytes say it
         """An SQLite file that has atuin's table."""
-        return head.startswith(_MAGIC) and _TABLE.search(head) is not None
+        return head.startswith(MAGIC) and _TABLE.search(head) is not None
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Batch]:
         """One observation for each command that is not deleted.
@@ -99,7 +92,7 @@ class AtuinReader:
         Features: ``command``, ``program``, ``subcommand``, ``duration_minutes``, ``exit_status``, ``cwd``, ``hostname``.
         """
         remarks = Remarks(source.label)
-        with _opened(source) as database:
+        with opened(source) as database:
             yield from _read(database, source, options.tz, remarks)
         if notes := remarks.take():
             yield Batch(empty_observations(), tuple(notes))
@@ -110,14 +103,18 @@ ATUIN = AtuinReader()
 
 def _read(database: sqlite3.Connection, source: Source, tz: str, remarks: Remarks) -> Iterator[Batch]:
     present = _columns(database, source)
-    wanted = [c if c in present else f"NULL AS {c}" for c in _COLUMNS]
-    query = f"SELECT rowid, {', '.join(wanted)} FROM history"  # noqa: S608  names of ours
+    wanted = [c for c in _COLUMNS if c in present]
+    absent = [pl.lit(None, pl.String).alias(c) for c in _COLUMNS if c not in present]
+    kept = "deleted_at IS NULL" if "deleted_at" in present else "true"
     if "deleted_at" in present:
-        query += " WHERE deleted_at IS NULL"
         _say_deleted(database, remarks)
+
+    def say_damage(problem: str) -> None:
+        remarks.reject("damaged", f"the database is damaged ({problem}); the rows beside the damage are read")
+
     untimed = 0
-    for rows in _rows(database, query, remarks):
-        frame, lacking = _frame(rows, tz, remarks)
+    for rows in read_texts(database, "history", wanted, kept, say_damage):
+        frame, lacking = _frame(rows.with_columns(absent), tz, remarks)
         untimed += lacking
         yield Batch(frame, tuple(remarks.take()))
     say_untimed(remarks, untimed, _ADVICE)
@@ -125,7 +122,7 @@ def _read(database: sqlite3.Connection, source: Source, tz: str, remarks: Remark
 
 def _columns(database: sqlite3.Connection, source: Source) -> set[str]:
     try:
-        columns = {row[1] for row in database.execute("PRAGMA table_info(history)")}
+        columns = {row[1].decode() for row in database.execute("PRAGMA table_info(history)")}
     except sqlite3.DatabaseError as error:
         raise SourceError(source.label, f"is an SQLite file that cannot be read ({error})") from error
     if not {"timestamp", "command"} <= columns:
@@ -142,67 +139,42 @@ def _say_deleted(database: sqlite3.Connection, remarks: Remarks) -> None:
         remarks.leave_out("deleted", "the command was deleted in atuin", count)
 
 
-def _rows(database: sqlite3.Connection, query: str, remarks: Remarks) -> Iterator[Sequence[Row]]:
-    """The rows in batches. Where the file is damaged, those before the damage and, from the end back, those after it."""
-    last = None
-    try:
-        for rows in _batches(database, f"{query} ORDER BY rowid"):
-            last = rows[-1][0]
-            yield rows
-        return
-    except sqlite3.DatabaseError as error:
-        remarks.reject("damaged", f"the database is damaged ({error}); rows beside the damage are read")
-    joiner = "AND" if "WHERE" in query else "WHERE"
-    rest = query if last is None else f"{query} {joiner} rowid > {last}"
-    try:
-        yield from _batches(database, f"{rest} ORDER BY rowid DESC", size=100)
-    except sqlite3.DatabaseError:
-        return  # the other side of the damage
-
-
-def _batches(database: sqlite3.Connection, query: str, size: int = BATCH_ROWS) -> Iterator[list[Row]]:
-    """The rows of a query; those before an error are handed on before it is raised."""
-    rows: list[Row] = []
-    try:
-        for row in database.execute(query):
-            rows.append(row)
-            if len(rows) >= size:
-                yield rows
-                rows = []
-    except sqlite3.DatabaseError:
-        if rows:
-            yield rows
-        raise
-    if rows:
-        yield rows
-
-
-def _frame(rows: Sequence[Row], tz: str, remarks: Remarks) -> tuple[pl.DataFrame, int]:
-    """The rows as observations, and how many have no time."""
-    _, ids, stamps, durations, exits, texts, folders, hosts, authors, intents, kinds = zip(*rows, strict=True)
-    micros, units = to_microseconds(_whole_numbers(stamps, 0))
-    commands = _texts(texts).fill_null("").alias("command")
+def _frame(rows: pl.DataFrame, tz: str, remarks: Remarks) -> tuple[pl.DataFrame, int]:
+    """The rows, all text, as observations, and how many have no time."""
+    stamps, ran, ended = (
+        rows.get_column(c).cast(pl.Int64, strict=False) for c in ("timestamp", "duration", "exit")
+    )
+    micros, units = to_microseconds(stamps.fill_null(0).to_numpy())
+    commands = rows.get_column("command").fill_null("")
     blank = empty(commands, remarks)
-    zero = np.array([stamp in (0, None) for stamp in stamps])
-    for row in np.flatnonzero((units == 0) & ~zero & ~blank):
-        remarks.reject("bad_timestamp", "the time of this command is none", item=str(ids[row]))
-    ran, ended = _whole_numbers(durations, -1), _whole_numbers(exits, -1)
+    no_time = ((stamps == 0) | rows.get_column("timestamp").is_null()).fill_null(False).to_numpy()
+    for row in np.flatnonzero((units == 0) & ~no_time & ~blank):
+        remarks.reject("bad_timestamp", "the time of this command is none", item=rows.item(int(row), "id"))
     features = {
-        "id": _texts(ids).alias("id"),
-        "actor": pl.Series(list(map(_actor, authors, kinds, intents, hosts)), dtype=pl.String),
-        "duration_minutes:number": _where((ran >= 0) & (ran < _LONGEST_RUN), ran / 6e10),
+        "id": rows.get_column("id"),
+        "actor": _actors(rows),
+        "duration_minutes:number": _where(ran.is_between(0, _LONGEST_RUN), ran / 6e10),
         "exit_status:number": _where(ended != -1, ended),
-        "cwd:text": _known(_texts(folders)),
-        "hostname:text": _known(_texts(hosts).str.extract("^([^:]*)")),
+        "cwd:text": _known(rows.get_column("cwd")),
+        "hostname:text": _known(rows.get_column("hostname").str.extract("^([^:]*)")),
     }
     good = (units != 0) & ~blank
     kept = {name: column.filter(good) for name, column in features.items()}
     frame = command_frame(commands.filter(good), micros[good], tz, kept)
-    return frame, int(((units == 0) & zero & ~blank).sum())
+    return frame, int((no_time & ~blank).sum())
 
 
-@lru_cache(maxsize=4_096)
-def _actor(author: object, kind: object, intent: object, host: object) -> str:
+def _actors(rows: pl.DataFrame) -> pl.Series:
+    """Who typed each command; the few kinds of author are looked at once."""
+    keys = ["author", "author_kind", "intent", "hostname"]
+    kinds = rows.select(keys).unique()
+    kinds = kinds.with_columns(
+        actor=pl.Series([_actor(*kind) for kind in kinds.iter_rows()], dtype=pl.String)
+    )
+    return rows.join(kinds, on=keys, how="left", nulls_equal=True, maintain_order="left").get_column("actor")
+
+
+def _actor(author: str | None, kind: str | None, intent: str | None, host: str | None) -> str:
     """Who typed a command. The author's name decides where atuin did not keep the kind.
 
     A person may be called like an agent (`pi`): whoever is the user of the machine is no agent.
@@ -210,86 +182,20 @@ def _actor(author: object, kind: object, intent: object, host: object) -> str:
     >>> _actor("claude-code", None, None, "desk:ada"), _actor("ada", None, None, "desk:ada"), _actor("pi", None, None, "x:pi")
     ('agent', 'user', 'user')
     """
-    if isinstance(kind, int):
-        return "agent" if kind == 1 else "user"
-    if not isinstance(author, str) or not author.strip():
+    if kind in ("0", "1"):
+        return "agent" if kind == "1" else "user"
+    name = (author or "").strip().lower()
+    if not name or name == (host or "").rpartition(":")[2].lower():
         return "user"
-    name = author.strip().lower()
-    if name == str(host).rpartition(":")[2].lower():
-        return "user"
-    says_why = isinstance(intent, str) and intent.strip() != ""  # only agents do
+    says_why = (intent or "").strip() != ""  # only agents do
     known = name in _AGENTS or _CALLS_ITSELF_AGENT.search(name) is not None
     return "agent" if known or says_why else "user"
 
 
-def _whole_numbers(values: Sequence[object], otherwise: int) -> npt.NDArray[np.int64]:
-    return np.array([v if type(v) is int else otherwise for v in values], dtype=np.int64)
-
-
-def _texts(values: Sequence[object]) -> pl.Series:
-    """The texts among values that SQLite does not hold to a type; bytes are read as UTF-8."""
-    texts = [v.decode(errors="replace") if isinstance(v, bytes) else v for v in values]
-    return pl.Series([v if isinstance(v, str) else None for v in texts], dtype=pl.String)
-
-
-def _where(
-    known: npt.NDArray[np.bool_], values: npt.NDArray[np.float64] | npt.NDArray[np.int64]
-) -> pl.Series:
-    return pl.select(pl.when(pl.Series(known)).then(pl.Series(values, dtype=pl.Float64))).to_series()
+def _where(known: pl.Series, values: pl.Series) -> pl.Series:
+    return pl.select(pl.when(known).then(values.cast(pl.Float64))).to_series()
 
 
 def _known(texts: pl.Series) -> pl.Series:
     """The texts without those that say nothing: an import from another history has none."""
     return texts.replace(["", "unknown"], [None, None])
-
-
-@contextmanager
-def _opened(source: Source) -> Iterator[sqlite3.Connection]:
-    """The database, open for reading.
-
-    A write-ahead log beside the file means that atuin is running (there is shared memory as well) or was killed. In
-    the first case SQLite's own locks are used; in the second it would write to recover, so a copy is read. Without a
-    log nobody has the file open, and "immutable" keeps SQLite from putting one there.
-    """
-    with ExitStack() as stack:
-        path = source.path
-        uri = ""
-        if path is None or _has_log(path):
-            shared = path is not None and path.with_name(f"{path.name}-shm").exists()
-            if path is not None and shared and (database := _try_shared(path)):
-                yield stack.enter_context(closing(database))
-                return
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="habitus-")))
-            uri = _copy(source, folder / "history.db").as_uri()
-        else:
-            uri = f"{path.resolve().as_uri()}?immutable=1"
-        yield stack.enter_context(closing(_connect(uri)))
-
-
-def _has_log(path: Path) -> bool:
-    log = path.with_name(f"{path.name}-wal")
-    return log.exists() and log.stat().st_size > 0
-
-
-def _try_shared(path: Path) -> sqlite3.Connection | None:
-    database = _connect(f"{path.resolve().as_uri()}?mode=ro")
-    try:
-        database.execute("SELECT 1 FROM sqlite_master").fetchone()
-    except sqlite3.OperationalError:
-        database.close()
-        return None
-    return database
-
-
-def _copy(source: Source, to: Path) -> Path:
-    with source.open() as stream, to.open("wb") as copy:
-        shutil.copyfileobj(stream, copy, 1 << 20)
-    if source.path is not None and _has_log(source.path):
-        shutil.copyfile(source.path.with_name(f"{source.path.name}-wal"), to.with_name(f"{to.name}-wal"))
-    return to
-
-
-def _connect(uri: str) -> sqlite3.Connection:
-    database = sqlite3.connect(uri, uri=True)
-    database.text_factory = lambda content: content.decode(errors="replace")
-    return database
