@@ -7,10 +7,23 @@ not hold.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import cast
 
 from patterns.candidates import PatternType, Rule
+from patterns.phrases import (
+    Where,
+    band,
+    does,
+    doing,
+    duration,
+    is_place,
+    listed,
+    number,
+    on_one_line,
+    spoken,
+    things,
+)
 from patterns.recurrence import BYDAY
 
 _DAY_NAMES = dict(
@@ -20,20 +33,6 @@ _ORDINALS = {1: "first", 2: "second", 3: "third", 4: "fourth", -1: "last"}
 _LOOSELY = 45
 """Minutes of tolerance from which a time is said as a span."""
 
-_THINGS = ("title", "subject", "kind", "subcommand", "command", "program", "category")
-"""Features that name the thing itself, the most telling first."""
-
-_NOUNS = {"calendar": "event", "email": "mail", "command": "command"}
-_VERBS = {
-    "created": "Has",
-    "sent": "Sends",
-    "received": "Gets",
-    "ran": "Runs",
-    "committed": "Commits",
-    "updated": "Updates",
-    "cancelled": "Cancels",
-}
-
 
 def statement(type: PatternType, rule: Rule) -> str:
     """One plain sentence for the rule.
@@ -42,61 +41,84 @@ def statement(type: PatternType, rule: Rule) -> str:
     ...                        "rrule": "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR", "tolerance_minutes": 10})
     'Has Gym at 07:00 on weekdays'
     """
-    return _SENTENCES[type](rule)
+    said = _SENTENCES[type](rule)
+    return said[0].upper() + said[1:]
 
 
 def _temporal(rule: Rule) -> str:
-    where, minutes = _where(rule["where"]), cast(int, rule["tolerance_minutes"])
-    time = cast(str, rule["time"])
+    time, minutes = cast(str, rule["time"]), cast(int, rule["tolerance_minutes"])
     if minutes >= _LOOSELY:
         middle = int(time[:2]) * 60 + int(time[3:])
-        time = f"between {_clock(middle - minutes)} and {_clock(middle + minutes)}"
+        when = f"between {_clock(middle - minutes)} and {_clock(middle + minutes)}"
     else:
-        time = f"at {time}"
-    return f"{_does(where)} {time} {recurrence(cast(str, rule['rrule']))}"
+        when = f"at {time}"
+    return f"{does(_where(rule))} {when} {recurrence(cast(str, rule['rrule']))}"
 
 
 def _preference(rule: Rule) -> str:
-    where, feature = _where(rule["where"]), cast(str, rule["feature"])
-    if "value" in rule:
-        value = _value(feature, rule["value"])
+    where, feature, value = _where(rule), cast(str, rule["feature"]), rule.get("value")
+    about = things(where)
+    if isinstance(value, bool):
+        return f"prefers {about} {'' if value else 'not '}to {_flag(feature)}"
+    if value is None:
+        said = band(cast(float, rule["min"]), cast(float, rule["max"]))
     else:
-        value = f"{_number(rule['min'])}–{_number(rule['max'])}" + (
-            " minutes" if feature == "duration_minutes" else ""
-        )
+        said = number(value) if isinstance(value, (int, float)) else on_one_line(value)
     if feature == "duration_minutes":
-        return f"Prefers {value.removesuffix(' minutes')}-minute {_things(where)}"
-    if feature == "location":
-        return f"Prefers {value} for {_things(where)}"
-    return f"Prefers {_spoken(feature)} {value} for {_things(where)}"
+        return f"prefers {said}-minute {about}"
+    choice = said if is_place(feature) else f"{spoken(feature)} {said}"
+    return f"prefers {choice} for {about}" if where else f"prefers {choice}"
+
+
+def _flag(feature: str) -> str:
+    """What a thing is or has, where the flag is set: "be remote", "have attachments"."""
+    first, _, rest = spoken(feature).partition(" ")
+    if rest and first in ("is", "has"):
+        return f"{'be' if first == 'is' else 'have'} {rest}"
+    return f"be {spoken(feature)}"
 
 
 def _relationship(rule: Rule) -> str:
-    where, feature, person = _where(rule["where"]), cast(str, rule["feature"]), str(rule["value"])
-    about = _things(where)
-    return {
-        "cc": f"CCs {person} on {about}",
-        "to": f"Writes to {person} in {about}",
-        "from": f"Gets {about} from {person}",
-        "organizer": f"Has {about} that {person} organizes",
-    }.get(feature, f"Has {person} in {about}")
+    where, feature, person = _where(rule), cast(str, rule["feature"]), on_one_line(rule["value"])
+    # To write and to get say already which way the mail goes.
+    either_way = things({field: value for field, value in where.items() if field != "action"})
+    match feature, where.get("action"):
+        case "cc", "received":
+            return f"gets {either_way} with {person} in copy"
+        case "cc", _:
+            return f"CCs {person} on {either_way}"
+        case "to", "received":
+            return f"gets {either_way} to {person}"
+        case "to", _:
+            return f"writes to {person} in {either_way}"
+        case "from", "sent":
+            return f"sends {either_way} from {person}"
+        case "from", _:
+            return f"gets {either_way} from {person}"
+        case "organizer", _:
+            return f"has {things(where)} that {person} organizes"
+    return f"has {person} in {things(where)}"
 
 
 def _workflow(rule: Rule) -> str:
-    steps = [_where(s) for s in cast(Sequence[object], rule["steps"])]
-    first, *middle, last = [_step(s) for s in steps]
-    done = f"After {first}" + "".join(f" and then {m}" for m in middle)
-    return f"{done}, {_does_next(steps[-1], last)} within {_duration(cast(int, rule['within_minutes']))}"
+    *before, last = cast(Sequence[Where], rule["steps"])
+    done = " and then ".join(doing(step) for step in before)
+    return f"after {done}, {does(last, once=True)} within {duration(cast(int, rule['within_minutes']))}"
 
 
 def _avoidance(rule: Rule) -> str:
-    where = _where(rule["where"])
-    days, low, high = cast(Sequence[str], rule["days"]), cast(str, rule["from"]), cast(str, rule["to"])
-    when = _on_days([d.capitalize() for d in days])
-    if (low, high) != ("00:00", "24:00"):
-        span = _part_of_day(low, high)
-        when = f"{span}" if len(days) == 7 else f"{when} {span}"
-    return f"Never {_does_not(where)} {when}"
+    where, low, high = _where(rule), cast(str, rule["from"]), cast(str, rule["to"])
+    days = [day.capitalize() for day in cast(Sequence[str], rule["days"])]
+    hours = "" if (low, high) == ("00:00", "24:00") else _part_of_day(low, high)
+    but = [name for name in _DAY_NAMES.values() if name not in days]
+    if len(but) == 0:
+        when = [hours]
+    elif len(but) == 1:
+        when = [hours, f"except on {but[0]}s"]
+    else:
+        when = [_on_days(days), hours]
+    never = f"never {does(where, in_full=True)}" if where else "is never active"
+    return " ".join(part for part in (never, *when) if part)
 
 
 _SENTENCES = {
@@ -106,6 +128,10 @@ _SENTENCES = {
     "workflow": _workflow,
     "avoidance": _avoidance,
 }
+
+
+def _where(rule: Rule) -> Where:
+    return cast(Where, rule["where"])
 
 
 def recurrence(rrule: str) -> str:
@@ -143,7 +169,7 @@ def _on_days(names: Sequence[str]) -> str:
     if len(chosen) == 6:
         (missing,) = set(known) - set(chosen)
         return f"every day except {missing}"
-    return "on " + _listed([f"{d}s" for d in chosen])
+    return "on " + listed([f"{d}s" for d in chosen])
 
 
 def _part_of_day(low: str, high: str) -> str:
@@ -154,103 +180,9 @@ def _part_of_day(low: str, high: str) -> str:
     return f"between {low} and {high}"
 
 
-def _where(value: object) -> Mapping[str, str]:
-    return cast(Mapping[str, str], value)
-
-
-def _named(where: Mapping[str, str]) -> str | None:
-    """The thing's own name, where the rule has one."""
-    return next((where[f] for f in _THINGS if f in where), None)
-
-
-def _extras(where: Mapping[str, str]) -> str:
-    """Conditions on features that don't name the thing: " with repo polars"."""
-    rest = [f"{_spoken(k)} {v}" for k, v in where.items() if k not in (*_THINGS, "type", "action")]
-    return f" with {_listed(rest)}" if rest else ""
-
-
-def _does(where: Mapping[str, str]) -> str:
-    """The subject as something a person does: "Has Gym", "Sends legal mail"."""
-    kind, name = where.get("type", ""), _named(where)
-    action = where.get("action") or {"calendar": "created", "command": "ran"}.get(kind, "")
-    verb = _VERBS.get(action, f"{action.capitalize()}:" if action else "Has")
-    if kind == "calendar" and name:
-        return f"{verb} {name}{_extras(where)}"
-    if kind == "command" and name:
-        return f"{verb} {name}{_extras(where)}"
-    if action == "committed":
-        return f"{verb}{_extras(where)}"
-    noun = _NOUNS.get(kind, kind)
-    plural = noun if noun == "mail" else f"{noun}s"
-    return f"{verb} {f'{name} {noun}' if name else plural}{_extras(where)}"
-
-
-def _does_not(where: Mapping[str, str]) -> str:
-    """The same after "never": "has Gym", "sends mail"."""
-    words = _does(where)
-    return words[0].lower() + words[1:]
-
-
-def _things(where: Mapping[str, str]) -> str:
-    """The subject in the plural, for "prefers … for": "planning events", "legal mail"."""
-    kind, name = where.get("type", ""), _named(where)
-    noun = _NOUNS.get(kind, kind)
-    sent = {"sent": "sent ", "received": "received "}.get(where.get("action", ""), "")
-    plural = noun if noun == "mail" else f"{noun}s"
-    if kind == "command" and name:
-        return f"{name}{_extras(where)}"
-    return f"{sent}{f'{name} {plural}' if name else plural}{_extras(where)}"
-
-
-def _step(where: Mapping[str, str]) -> str:
-    """One step of a workflow as a noun."""
-    name, kind = _named(where), where.get("type", "")
-    if kind == "email":
-        verb = {"sent": "sending", "received": "getting"}.get(where.get("action", ""), "")
-        return " ".join(w for w in (verb, name or "", "mail") if w) + _extras(where)
-    return (name or f"a {_NOUNS.get(kind, kind)}") + _extras(where)
-
-
-def _does_next(where: Mapping[str, str], step: str) -> str:
-    if where.get("type") == "command":
-        return f"runs {step}"
-    if where.get("type") == "email":
-        return step.replace("sending", "sends", 1).replace("getting", "gets", 1)
-    return f"has {step}"
-
-
-def _duration(minutes: int) -> str:
-    if minutes % 60 == 0 and minutes > 0:
-        hours = minutes // 60
-        return "an hour" if hours == 1 else f"{hours} hours"
-    return "a minute" if minutes == 1 else f"{minutes} minutes"
-
-
-def _value(feature: str, value: object) -> str:
-    if feature == "duration_minutes":
-        return f"{_number(value)} minutes"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return _number(value) if isinstance(value, (int, float)) else str(value)
-
-
-def _number(value: object) -> str:
-    return f"{cast(float, value):g}"
-
-
-def _spoken(feature: str) -> str:
-    return feature.replace("_", " ")
-
-
 def _nth(number: int) -> str:
     suffix = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number}{suffix}"
-
-
-def _listed(words: Sequence[str]) -> str:
-    if len(words) <= 1:
-        return "".join(words)
-    return f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def _clock(minute: int) -> str:

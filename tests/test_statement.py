@@ -133,8 +133,9 @@ AWKWARD = [
     avoidance("Is never active on Sundays", {}, ["sunday"], "00:00", "24:00"),
     preference("Prefers Home", {}, "location", value="Home"),
     temporal("Has door opened at 07:00 on weekdays", {"type": "door", "action": "opened"}),
-    temporal("Has purchase orders at 07:00 on weekdays", {"type": "purchase_order"}),
-    temporal("Has music at 07:00 on weekdays", {"type": "music"}),
+    # Whether a word has a plural (orders, but not musics) no rule says: what is not known is an event.
+    temporal("Has purchase order events at 07:00 on weekdays", {"type": "purchase_order"}),
+    temporal("Has music events at 07:00 on weekdays", {"type": "music"}),
     temporal("Has Team sync at 07:00 on weekdays", {"type": "calendar", "title": "Team\nsync"}),
     temporal(
         "Runs git in /src/polars at 07:00 on weekdays",
@@ -144,13 +145,13 @@ AWKWARD = [
     preference("Prefers 30-minute events", EVENTS, "duration_minutes", min=30.0, max=30.0),
     preference("Prefers planning events to be remote", PLANNING, "remote", value=True),
     preference("Prefers planning events not to be remote", PLANNING, "remote", value=False),
-    preference("Prefers size 1000.5–2000000 for mail", SENT, "size", min=1000.5, max=2e6),
+    preference("Prefers size 1000.5–2000000 for sent mail", SENT, "size", min=1000.5, max=2e6),
     relationship("CCs ana@example.org on legal mail", LEGAL, "cc"),
     relationship("Writes to ana@example.org in legal mail", LEGAL, "to"),
     relationship("Gets mail from ana@example.org", {"type": "email", "action": "received"}, "from"),
     workflow("After an event, runs git within 5 minutes", 5, EVENTS, {"type": "command", "program": "git"}),
     workflow(
-        "After an order, commits within 5 minutes",
+        "After an order event, commits within 5 minutes",
         5,
         {"type": "order"},
         {"type": "commit", "action": "committed"},
@@ -164,7 +165,52 @@ AWKWARD = [
         "17:00",
     ),
 ]
-"""What should be said, and is not yet: the table is what to work down."""
+"""Rules of shapes and of logs that the usual words do not fit."""
+
+CONDITIONS = [
+    # names, classes and places
+    temporal("Sends legal mail at 07:00 on weekdays", {**SENT, "labels": "legal"}),
+    temporal("Sends legal mail at 07:00 on weekdays", {**SENT, "categories": "legal"}),
+    temporal("Sends mail about Lunch at 07:00 on weekdays", {**SENT, "subject": "Lunch"}),
+    temporal("Has events in Room 4 at 07:00 on weekdays", {**EVENTS, "location": "Room 4"}),
+    temporal("Has events at 12 High Street at 07:00 on weekdays", {**EVENTS, "location": "12 High Street"}),
+    temporal("Has Gym with priority high at 07:00 on weekdays", {**GYM, "priority": "high"}),
+    temporal("Commits in polars at 07:00 on weekdays", {"type": "commit", "repo": "polars"}),
+    avoidance("Never has Gym on Mondays", GYM, ["monday"], "00:00", "24:00"),
+    avoidance("Never has events except on Fridays", EVENTS, [*WEEK[:4], *WEEK[5:]], "00:00", "24:00"),
+    preference("Prefers /src for git", {"type": "command", "program": "git"}, "cwd", value="/src"),
+    # which of several conditions names the thing, none is left out
+    temporal("Has Gym with category sport at 07:00 on weekdays", {**GYM, "category": "sport"}),
+    temporal('Sends mail about "" at 07:00 on weekdays', {**SENT, "subject": " "}),
+    # what was done
+    workflow(
+        "After cancelling an event, sends mail within an hour", 60, {**EVENTS, "action": "cancelled"}, SENT
+    ),
+    workflow(
+        "After an update event, runs a command within an hour", 60, {"type": "update"}, {"type": "command"}
+    ),
+    workflow("After a user event, has an event within an hour", 60, {"type": "user"}, EVENTS),
+    preference(
+        "Prefers 20-minute cancelled events", {**EVENTS, "action": "cancelled"}, "duration_minutes", value=20
+    ),
+    temporal("Uses Firefox at 07:00 on weekdays", {"type": "application", "app": "Firefox"}),
+    temporal("Has Gym at 07:00 on weekdays", {"type": "event", "action": "happened", "title": "Gym"}),
+    workflow(
+        "After Register, has Check ticket within an hour",
+        60,
+        {"type": "process", "action": "Register"},
+        {"type": "process", "action": "Check ticket"},
+    ),
+    # which way the mail went
+    relationship("Gets legal mail to ana@example.org", {**LEGAL, "action": "received"}, "to"),
+    relationship("Gets legal mail with ana@example.org in copy", {**LEGAL, "action": "received"}, "cc"),
+    relationship("Sends mail from ana@example.org", SENT, "from"),
+    # values
+    preference("Prefers 0.22–1.32-minute events", EVENTS, "duration_minutes", min=0.216667, max=1.31667),
+    preference("Prefers 0.21-minute events", EVENTS, "duration_minutes", min=0.211, max=0.213),
+    preference("Prefers mail to have attachments", {"type": "email"}, "has_attachments", value=True),
+    preference("Prefers events not to be all day", EVENTS, "is_all_day", value=False),
+]
 
 
 @pytest.mark.parametrize(("type", "rule", "says"), SENTENCES, ids=[says for *_, says in SENTENCES])
@@ -172,8 +218,9 @@ def test_each_rule_is_one_plain_sentence(type: PatternType, rule: Rule, says: st
     assert statement(type, rule) == says
 
 
-@pytest.mark.parametrize(("type", "rule", "says"), AWKWARD, ids=[says for *_, says in AWKWARD])
-@pytest.mark.xfail(strict=True, reason="reads awkwardly: see the sentence that is proposed instead")
+@pytest.mark.parametrize(
+    ("type", "rule", "says"), AWKWARD + CONDITIONS, ids=[says for *_, says in AWKWARD + CONDITIONS]
+)
 def test_awkward_rules_read_as_english_too(type: PatternType, rule: Rule, says: str) -> None:
     assert statement(type, rule) == says
 
@@ -182,7 +229,7 @@ def test_the_table_has_every_type() -> None:
     assert {type for type, *_ in SENTENCES} == set(PATTERN_TYPES)
 
 
-@pytest.mark.parametrize(("type", "rule"), [case[:2] for case in SENTENCES + AWKWARD])
+@pytest.mark.parametrize(("type", "rule"), [case[:2] for case in SENTENCES + AWKWARD + CONDITIONS])
 def test_a_sentence_begins_large_and_ends_without_a_stop(type: PatternType, rule: Rule) -> None:
     said = statement(type, rule)
     assert re.fullmatch(r"[A-Z].*[^\s.]", said, flags=re.DOTALL)

@@ -1,0 +1,255 @@
+"""Phrases: what the subject of a rule, and the values in it, are called in a sentence.
+
+A rule holds names of fields and their values, and nothing of their grammar: whether "music" has a plural, or what the
+verb of "opened" is. Where the type and the action are known (those that the readers write) they are said as a person
+would; any other is said in words that fit all: "music events", "has door opened".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+Where = Mapping[str, str]
+
+_NAMES = ("title", "subject", "kind", "subcommand", "command", "program", "app")
+_CLASSES = ("category", "label", "labels", "categories")
+_THINGS = (*_NAMES, *_CLASSES)
+"""Features that name the thing itself or its class, the most telling first. The others are circumstances."""
+
+_PLACES = ("location", "cwd", "directory", "folder", "repo", "project")
+
+_NOUNS = {
+    "calendar": "event",
+    "event": "event",
+    "email": "mail",
+    "message": "message",
+    "command": "command",
+    "commit": "commit",
+    "application": "application",
+    "web": "page",
+    "editor": "file",
+    "process": "step",
+}
+_USUAL = {
+    "calendar": "created",
+    "command": "ran",
+    "commit": "committed",
+    "application": "used",
+    "web": "visited",
+    "editor": "edited",
+}
+"""What is done with things of a type unless a rule says otherwise."""
+
+_SAYS_NOTHING = ("happened", "recorded")
+"""Actions that readers write where a log has none."""
+
+
+class _Verb(NamedTuple):
+    does: str
+    doing: str
+
+
+_HAS, _IS_COMMITTED = _Verb("has", ""), _Verb("commits", "committing")
+_VERBS = {
+    "": _HAS,
+    "created": _Verb("creates", "creating"),
+    "sent": _Verb("sends", "sending"),
+    "received": _Verb("gets", "getting"),
+    "ran": _Verb("runs", ""),
+    "committed": _IS_COMMITTED,
+    "updated": _Verb("updates", "updating"),
+    "cancelled": _Verb("cancels", "cancelling"),
+    "used": _Verb("uses", "using"),
+    "visited": _Verb("visits", "visiting"),
+    "edited": _Verb("edits", "editing"),
+}
+
+
+# --- subjects -------------------------------------------------------------------------------------------------
+
+
+def does(where: Where, *, once: bool = False, in_full: bool = False) -> str:
+    """The subject as something a person does.
+
+    Args:
+        where: what the events have in common.
+        once: one of them, where the rule does not name it: "has an event" and not "has events".
+        in_full: a class is said with its noun: "has planning events" and not "has planning".
+
+    >>> does({"type": "calendar", "title": "Gym"}), does({"type": "email", "action": "sent", "labels": "legal"})
+    ('has Gym', 'sends legal mail')
+    """
+    if not where:
+        return "is active"
+    verb = _verb(where)
+    if verb is None:
+        return _joined("has", _acted_upon(where))
+    return _joined(verb.does, _object(where, once, in_full)) + _circumstances(where)
+
+
+def doing(where: Where) -> str:
+    """One event of the subject, as what something else comes after.
+
+    >>> doing({"type": "email", "action": "sent"}), doing({"type": "command", "program": "git"}), doing({})
+    ('sending mail', 'git', 'an event')
+    """
+    verb = _verb(where)
+    if verb is None:
+        return _acted_upon(where)
+    return _joined(verb.doing, _object(where, once=True, in_full=False)) + _circumstances(where)
+
+
+def things(where: Where) -> str:
+    """The subject in the plural.
+
+    >>> things({"type": "calendar", "category": "planning"}), things({"type": "email", "action": "sent"})
+    ('planning events', 'sent mail')
+    """
+    action, kind = _action(where), where.get("type", "")
+    done = "" if action == _USUAL.get(kind) else action
+    field, name = _name(where)
+    called = name if kind == "command" and name else _called(where, field, name, once=False)
+    return _joined(done, called) + _circumstances(where)
+
+
+def _action(where: Where) -> str:
+    """What is done, in the word of the rule; "" where that goes without saying."""
+    kind = where.get("type", "")
+    action = where.get("action") or _USUAL.get(kind, "")
+    silent = action in _SAYS_NOTHING or kind == "process" or (kind, action) == ("calendar", "created")
+    return "" if silent else spoken(action)
+
+
+def _verb(where: Where) -> _Verb | None:
+    """The verb for what is done, where we know one that fits the type."""
+    verb = _VERBS.get(_action(where))
+    return verb if where.get("type") in _NOUNS or verb in (_HAS, _IS_COMMITTED) else None
+
+
+def _acted_upon(where: Where) -> str:
+    """A thing and what became of it: "garage door opened"."""
+    kind = spoken(where.get("type", "event"))
+    return _joined(_name(where)[1], kind, _action(where)) + _circumstances(where)
+
+
+def _object(where: Where, once: bool, in_full: bool) -> str:
+    kind = where.get("type", "")
+    field, name = _name(where)
+    if _verb(where) is _IS_COMMITTED:
+        return name
+    # Mail and messages are of a kind ("invoice mail"), and so is what we do not know; all else has a name of its own.
+    has_own_name = kind in _NOUNS and kind not in ("email", "message")
+    if name and has_own_name and not (in_full and field in _CLASSES):
+        return name
+    return _called(where, field, name, once)
+
+
+def _called(where: Where, field: str, name: str, once: bool) -> str:
+    """The noun with its name: "legal mail", "mail about Lunch", "an event"."""
+    kind = spoken(where.get("type", "event"))
+    noun = _NOUNS.get(kind) or (kind if kind.endswith("event") else f"{kind} event")
+    several = noun if noun == "mail" or once else f"{noun}s"
+    called = f"{several} about {name}" if field == "subject" else _joined(name, several)
+    return _with_article(called) if once and noun != "mail" else called
+
+
+def _name(where: Where) -> tuple[str, str]:
+    """The feature by which the thing is called and its value; empty where the rule has none."""
+    # In a log of a process the action is the name of a step: "Check ticket".
+    naming = ("action", *_THINGS) if where.get("type") == "process" else _THINGS
+    return next(((f, on_one_line(where[f])) for f in naming if f in where), ("", ""))
+
+
+def _circumstances(where: Where) -> str:
+    """All other conditions: " in Room 4 with priority high"."""
+    said = (_name(where)[0], "type", "action")
+    rest = {f: on_one_line(v) for f, v in where.items() if f not in said}
+    places = [f" {_preposition(f, v)} {v}" for f, v in rest.items() if is_place(f)]
+    others = [f"{spoken(f)} {v}" for f, v in rest.items() if not is_place(f)]
+    return "".join(places) + (f" with {listed(others)}" if others else "")
+
+
+def is_place(feature: str) -> bool:
+    """Whether things happen in the values of this feature."""
+    return feature in _PLACES
+
+
+def _preposition(feature: str, place: str) -> str:
+    """At an address (12 High Street, a link), in anything else (Room 4, a folder)."""
+    return "at" if feature == "location" and re.match(r"\d|[^,:]+[,:]", place) else "in"
+
+
+def _with_article(noun: str) -> str:
+    # A "u" is a vowel in "update" and not in "user": what follows it decides, nearly always.
+    return f"{'an' if re.match(r'[aeio]|u[^aeiou]{2}', noun, re.IGNORECASE) else 'a'} {noun}"
+
+
+# --- values ---------------------------------------------------------------------------------------------------
+
+
+def number(value: float) -> str:
+    """To two decimals, or two digits below one.
+
+    >>> number(30.0), number(1.31667), number(0.216667), number(2e6)
+    ('30', '1.32', '0.22', '2000000')
+    """
+    return f"{value:.2g}" if 0 < abs(value) < 1 else f"{round(value, 2):.15g}"
+
+
+def band(low: float, high: float) -> str:
+    """From low to high; said once where nothing is between them.
+
+    >>> band(25, 35), band(30, 30), band(-5, 5)
+    ('25–35', '30', '-5 to 5')
+    """
+    first, last = number(low), number(high)
+    if first == last:
+        return first
+    return f"{first} to {last}" if low < 0 else f"{first}–{last}"
+
+
+def duration(minutes: int) -> str:
+    """Minutes, or hours where they are whole.
+
+    >>> duration(1), duration(60), duration(90), duration(120)
+    ('a minute', 'an hour', '90 minutes', '2 hours')
+    """
+    if minutes % 60 == 0 and minutes > 0:
+        hours = minutes // 60
+        return "an hour" if hours == 1 else f"{hours} hours"
+    return "a minute" if minutes == 1 else f"{minutes} minutes"
+
+
+def spoken(field: str) -> str:
+    """The name of a field in words.
+
+    >>> spoken("purchase_order")
+    'purchase order'
+    """
+    return " ".join(field.replace("_", " ").split())
+
+
+def on_one_line(value: object) -> str:
+    r"""A value as it stands, but for its line breaks; an empty one in quotes.
+
+    >>> on_one_line("Team\n sync")
+    'Team sync'
+    """
+    return " ".join(str(value).split()) or '""'
+
+
+def listed(words: Sequence[str]) -> str:
+    """The words with commas and an "and".
+
+    >>> listed(["Mondays", "Tuesdays", "Fridays"])
+    'Mondays, Tuesdays and Fridays'
+    """
+    if len(words) <= 1:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def _joined(*words: str) -> str:
+    return " ".join(word for word in words if word)
