@@ -17,6 +17,7 @@ from patterns.evaluate import evaluate
 from patterns.frame import PATTERNS
 from patterns.model import Pattern, read_patterns, write_patterns
 from patterns.settings import Settings
+from pipelines.reporting import check_anything_read
 
 PEOPLE_AT_ONCE = 250_000
 """Observations that are evaluated in one go, as far as people can be parted: bounds memory, changes no answer."""
@@ -101,7 +102,7 @@ def detect(
 
     Raises:
         SourceError: a source cannot be read.
-        SettingError: the zone is unknown, or `as_of` is before the first observation.
+        SettingError: the zone is unknown, or there is no observation up to `as_of`.
     """
     if isinstance(sources, pl.DataFrame):
         return detect_in_frame(sources, as_of=as_of, settings=settings)
@@ -116,6 +117,7 @@ def detect(
     )
     found = find_sources(names)
     frame, report = read_observations(found.sources, options, found.notes)
+    check_anything_read(report, names, as_of)
     return detect_in_frame(frame, as_of=as_of, settings=settings, report=report)
 
 

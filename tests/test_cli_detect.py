@@ -404,11 +404,7 @@ WRONG: tuple[tuple[Callable[[Path], list[str | Path]], str], ...] = (
 )
 
 
-EXIT_IN_SILENCE = pytest.mark.xfail(reason="detect says nothing of it and exits 0", strict=True)
-WRONG_CASES = [
-    pytest.param(wrong, said, marks=[EXIT_IN_SILENCE] * (wrong in (nothing_readable, as_of_too_early)))
-    for wrong, said in WRONG
-]
+WRONG_CASES = [pytest.param(wrong, said) for wrong, said in WRONG]
 
 
 @pytest.mark.parametrize(("wrong", "said"), WRONG_CASES, ids=[wrong.__name__ for wrong, _ in WRONG])
