@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from observations.commands import with_command_features
 from observations.kinds import kinds_of
 from observations.similar import join_near_identical
 
@@ -41,7 +42,7 @@ def with_features(frame: pl.DataFrame, *, join_similar: bool = True) -> pl.DataF
     minute = (local - local.dt.truncate("1d")).dt.total_microseconds() / 60_000_000
     if "all_day:flag" in frame.columns:
         minute = pl.when(pl.col("all_day:flag").fill_null(value=False)).then(None).otherwise(minute)
-    return _with_kinds(frame, join_similar).with_columns(
+    return _with_kinds(with_command_features(frame), join_similar).with_columns(
         minute.cast(pl.Float64).alias("minute"),
         local.dt.date().alias("day"),
         (local.dt.weekday() - 1).cast(pl.Int8).alias("weekday"),

@@ -30,7 +30,6 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 from scipy import sparse
-from sklearn.feature_extraction.text import CountVectorizer
 
 Integers = npt.NDArray[np.int64]
 
@@ -108,6 +107,9 @@ def _near_pairs(
     """Rows and anchors of their group before them that share enough letter pairs, in order of both."""
     if ranked.is_empty():
         return
+    # Imported here: it takes a second, and most calls have nothing to join.
+    from sklearn.feature_extraction.text import CountVectorizer
+
     vectorizer = CountVectorizer(analyzer=_letter_pairs, dtype=np.int64)  # type: ignore[no-untyped-call]
     counts = vectorizer.fit_transform(wordings)
     squares = np.asarray(counts.multiply(counts).sum(axis=1)).ravel()[text_of]
