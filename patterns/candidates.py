@@ -100,6 +100,7 @@ class Candidates:
     null_rate: Floats
     hypotheses: Floats
     trials: Trials
+    origin: Ints | None = None
 
     def __len__(self) -> int:
         return len(self.user)

@@ -10,7 +10,7 @@ import numpy as np
 import orjson
 import polars as pl
 
-from patterns.candidates import Candidates
+from patterns.candidates import Candidates, Trials
 from patterns.confidence import NEVER
 from patterns.lacks import lacking
 from patterns.lifecycle import Standing, Status
@@ -50,6 +50,8 @@ DECLARED_SHARE = 0.9
 """From this share of support in one recurring series on, a pattern only restates the calendar."""
 
 
+_SEEN_TWICE = 2
+"""What happened once is nothing yet."""
 _PROMISING = 0.01
 """A tracked candidate is worth showing if its support would be at most this likely by chance (uncorrected)."""
 
@@ -71,8 +73,8 @@ def to_frame(
     ]
     firsts = np.array([trials.event[r[0]] for r in supporting])
     lasts = np.array([trials.event[r[-1]] for r in supporting])
-    origins = np.array(
-        [trials.event[a + np.argmax(trials.hit[a:b])] for a, b in zip(start, end, strict=True)]
+    origins = (
+        candidates.origin[chosen] if candidates.origin is not None else _first_supports(trials, start, end)
     )
     evidence = [ids.gather(trials.event[r[::-1][:EVIDENCE]]).to_list() for r in supporting]
     rules = [candidates.rules[c] for c in chosen.tolist()]
@@ -127,6 +129,11 @@ def to_frame(
     )
 
 
+def _first_supports(trials: Trials, start: Ints, end: Ints) -> Ints:
+    """The first supporting event among the trials start … end - 1 of each."""
+    return np.array([trials.event[a + np.argmax(trials.hit[a:b])] for a, b in zip(start, end, strict=True)])
+
+
 def worth_showing(candidates: Candidates, standing: Standing) -> Ints:
     """Indices of the candidates that are patterns: confirmed, expired after they were, or promising.
 
@@ -134,7 +141,9 @@ def worth_showing(candidates: Candidates, standing: Standing) -> Ints:
     the way to become one.
     """
     tail = binomial_tail(standing.all_support, standing.all_opportunities, candidates.null_rate)
-    promising = (standing.status == Status.tracking) & (tail <= _PROMISING)
+    promising = (
+        (standing.status == Status.tracking) & (tail <= _PROMISING) & (standing.support >= _SEEN_TWICE)
+    )
     confirmed = standing.status == Status.confirmed
     gone = (standing.status == Status.expired) & was_confirmed(standing)
     return np.flatnonzero(standing.began & (confirmed | promising | gone))

@@ -28,22 +28,24 @@ def _lacks(candidates: Candidates, standing: Standing, c: int, settings: Setting
     support, opportunities = float(standing.vote_support[c]), float(standing.vote_opportunities[c])
     rate, null = support / max(opportunities, 1.0), float(candidates.null_rate[c])
     words = []
-    missing = settings.confirmation_count - int(standing.occasions[c])
-    if missing > 0:
+    missing = max(settings.confirmation_count - int(standing.occasions[c]), 0)
+    distinct = rate - null >= settings.distinct_margin
+    seen = float(standing.all_support[c]), float(standing.all_opportunities[c])
+    to_tell = (
+        _until_significant(*seen, rate, null, float(candidates.hypotheses[c]), settings) if distinct else 0
+    )
+    if missing > 0 and (to_tell is None or to_tell <= missing):
         words.append(f"{missing} more {one if missing == 1 else many}")
     sure = surely_above(np.array([support]), np.array([opportunities]))
-    if sure[0] <= settings.usual_rate and missing <= 0:
+    if sure[0] <= settings.usual_rate and missing == 0:
         kept = f"kept {standing.support[c]} of {standing.opportunities[c]} times"
         words.append(f"{kept}: not surely more than {settings.usual_rate:.0%}")
-    if rate - null < settings.distinct_margin:
-        words.append(f"hardly more than chance: {rate:.0%} against {null:.0%}")
-    else:
-        seen = float(standing.all_support[c]), float(standing.all_opportunities[c])
-        needed = _until_significant(*seen, rate, null, float(candidates.hypotheses[c]), settings)
-        if needed is None:
-            words.append("cannot be told from chance at this rate")
-        elif needed > max(missing, 0):
-            words.append(f"about {needed} more {one if needed == 1 else many} to tell it from chance")
+    if not distinct:
+        words.append(f"too close to what chance would do: {rate:.0%} against {null:.0%}")
+    elif to_tell is None:
+        words.append("cannot be told from chance at this rate")
+    elif to_tell > missing:
+        words.append(f"about {to_tell} more {one if to_tell == 1 else many} to tell it from chance")
     if not words:
         words.append(f"confidence {standing.confidence[c]:.2f} of {settings.confirmation_threshold:g}")
     return words

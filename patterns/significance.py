@@ -67,11 +67,17 @@ def is_certain(gain: Floats, hypotheses: Floats, settings: Settings) -> Flags:
     return certain
 
 
+def can_be_usual(rate: Floats, null: Floats, settings: Settings) -> Flags:
+    """(n,) whether a behaviour kept at this rate can be confirmed at all, however long it goes on."""
+    usual: Flags = (rate >= settings.usual_rate) & (rate - null >= settings.distinct_margin)
+    return usual
+
+
 def surely_above(successes: Floats, trials: Floats) -> Floats:
     """(n,) the rate that is exceeded with 90 % certainty (Jeffreys); 0 without successes.
 
     >>> round(float(surely_above(np.array([5.0]), np.array([5.0]))[0]), 2)
-    0.8
+    0.77
     """
     misses = np.maximum(trials - successes, 0.0)
     above = special.betaincinv(successes + 0.5, misses + 0.5, 1 - CERTAINTY)

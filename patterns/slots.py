@@ -16,7 +16,7 @@ from patterns.recurrence import RULE_WEIGHTS, choose
 from patterns.rhythm import BIN, WAKING_MINUTES, Rhythm
 from patterns.selection import FIRST, say_once
 from patterns.settings import Settings
-from patterns.significance import is_certain, likelihood_gain
+from patterns.significance import can_be_usual, is_certain, likelihood_gain
 from patterns.slot_nulls import WEEKDAYS_OF_RULES, Slots, by_weekday_of, in_span, is_due, null_rates
 from patterns.subjects import Subjects
 from patterns.times import DAY_MINUTES, Times
@@ -74,8 +74,8 @@ def find_slots(
     told = _information(log, subjects, slots, np.bincount(owner, minlength=len(slots)))
     # First what can be told from chance, and of that what is about a kind of thing and not about all mail or all
     # events, whose times are the sum of others; then what tells most.
-    distinct = (rate - null)[good][closest] >= settings.distinct_margin
-    certain = is_certain(slots.gain, slot_hypotheses(subjects, times, slots), settings) & distinct
+    usual = can_be_usual(rate[good][closest], null[good][closest], settings)
+    certain = is_certain(slots.gain, slot_hypotheses(subjects, times, slots), settings) & usual
     rank = np.where(certain, np.where(subjects.is_broad[slots.subject], 1.0, 2.0), 0.0)
     says = told + _TIE * slots.gain + FIRST * rank
     return slots[say_once(subjects.user[slots.subject], says, owner, evidence)]

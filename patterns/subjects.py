@@ -9,7 +9,7 @@ text feature of any log. Together they form a small lattice for each person:
     type ──► type, action ──► type, action, feature
       └────► type, feature ──────┘
 
-Subjects that hold exactly the same events are one subject; the one that is simplest to say stays. A subject
+Subjects that hold exactly the same events are one subject; the one that says most stays, a name before a type. A subject
 needs as many events as a pattern needs occasions to be confirmed; below that nothing can be learned of it.
 """
 
@@ -48,7 +48,17 @@ NOT_A_SUBJECT = frozenset(
 )
 """Features that say who, which one, or how it went: never *what kind of thing* an event is."""
 
-_SIMPLEST_FIRST = ("category", "title", "subject", "command", "subcommand", "program", "app", "label", "kind")
+_MOST_TELLING_FIRST = (
+    "category",
+    "title",
+    "subject",
+    "command",
+    "subcommand",
+    "program",
+    "app",
+    "label",
+    "kind",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,17 +151,18 @@ def find_subjects(log: Log, least: int) -> Subjects:
 
 
 def _levels(log: Log) -> list[tuple[str, ...]]:
-    """The column sets of the lattice, simplest to say first."""
-    named = [
-        c for c in log.features if _field(c) not in NOT_A_SUBJECT and c.rpartition(":")[2] in ("text", "list")
-    ]
-    rank = {name: place for place, name in enumerate(_SIMPLEST_FIRST)}
-    named.sort(key=lambda c: (rank.get(_field(c), len(rank) - 1.5), c))
+    """The column sets of the lattice, the most telling first: of equal sets of events the first stays."""
+    kinds = ("text", "list")
+    columns = [c for c in log.features if _field(c) not in NOT_A_SUBJECT and c.rpartition(":")[2] in kinds]
+    rank = {name: place for place, name in enumerate(_MOST_TELLING_FIRST)}
+    named = sorted((c for c in columns if _field(c) in rank), key=lambda c: (rank[_field(c)], c))
+    others = sorted(c for c in columns if _field(c) not in rank)
     return [
-        ("type", "action"),  # first: where a type has one action only, that action is what is done
-        ("type",),
         *(("type", c) for c in named),
-        *(("type", "action", c) for c in named),
+        ("type", "action"),
+        ("type",),
+        *(("type", c) for c in others),
+        *(("type", "action", c) for c in (*named, *others)),
     ]
 
 
@@ -217,7 +228,7 @@ def _groups(base: Ints, own: _Values, least: int) -> tuple[Ints, Ints, pl.Series
 def _distinct(
     log: Log, owner: Ints, event: Ints, level: Ints, levels: tuple[tuple[str, ...], ...], word: pl.Series
 ) -> Subjects:
-    """Of subjects with the same events, the first (simplest to say) only."""
+    """Of subjects with the same events, the first (most telling) only."""
     start = np.searchsorted(owner, np.arange(len(level) + 1))
     user = log.user[event[start[:-1]]]
     # A set's fingerprint: the sum of its members' 64-bit hashes; equal sets have equal sums, and two different

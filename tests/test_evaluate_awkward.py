@@ -101,11 +101,6 @@ def test_a_broken_frame_is_a_clear_error() -> None:
         evaluate(frame, wall("2026-03-01 00:00"))
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="things of the whole day do not count against a slot of the whole day: a person with an all-day trip "
-    "every Saturday is said to have nothing on Saturdays",
-)
 def test_a_day_with_something_all_day_is_not_avoided() -> None:
     rng, records = np.random.default_rng(1), Records()
     for day in every(1, 140):

@@ -208,11 +208,6 @@ def test_a_pattern_of_one_series_is_declared() -> None:
     assert set(evaluate(single).get_column("source")) == {"observed"}
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="a temporal id holds the first supporting event, and that moves when the span's first hits are dropped: "
-    "the same rule gets another id (in simulated lives one confirmed pattern in 80 does, each week)",
-)
 def test_a_habit_keeps_its_id_when_its_beginning_is_seen_otherwise() -> None:
     early, late = the_one(*gym("x.xxxx.xxxx")), the_one(*gym("x.xxxx.xxxx" + "x" * 20))
     assert (early["status"], late["status"]) == ("confirmed", "confirmed")

@@ -175,11 +175,6 @@ def test_mail_then_meeting_is_found_across_types() -> None:
     assert 20 <= rule["within_minutes"] <= 60
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="'a command → publish' is supported twice by each publish (after fetch and after build), so it explains "
-    "more than 'build → publish', takes its evidence, and is itself kept too seldom: the third step is lost",
-)
 def test_three_steps_are_one_workflow_and_not_its_pieces() -> None:
     def write(records: Records, rng: np.random.Generator, day: date) -> None:
         if rng.random() < 0.6:

@@ -5,7 +5,8 @@ minutes, a place, a person in a list, or a band of numbers. Counted are the cont
 feature, and those whose value it is.
 
 **Null.** The value's share outside the context, among events of the same type (and action, where the context
-names one); where there is no wider context, its share if all values seen were alike. The share outside is taken
+names one), by events or by kinds of thing with one voice each, whichever is more: a daily walk of forty minutes makes
+thirty minutes no rarer among meetings. Where there is no wider context, its share if all values seen were alike. The share outside is taken
 with one event of "all alike" added, so that a value never seen elsewhere is unlikely there and not impossible.
 
 **Hypotheses.** Every value seen in every context of a person, for each feature; and each may have begun with any
@@ -33,7 +34,7 @@ from patterns.episodes import best_spans
 from patterns.log import MICROSECONDS_PER_DAY, Flags, Floats, Ints, Log, occasions, ranges
 from patterns.selection import FIRST, say_once
 from patterns.settings import Settings
-from patterns.significance import is_certain, likelihood_gain
+from patterns.significance import can_be_usual, is_certain, likelihood_gain
 from patterns.subjects import NOT_A_SUBJECT, WHO, Subjects
 
 _WHAT_IT_IS = frozenset(
@@ -63,9 +64,13 @@ context)."""
 
 _NARROWER = 1e-7
 
+_SEVERAL_KINDS = 3.0
+"""So many kinds of thing there must be outside a context for each to have a voice."""
+_BAND_RATE = 0.8
+"""A band can be made as wide as one likes: it is a preference only if nearly all values lie in it."""
 _DECILES = 10
-_WIDEST_BAND = 4
-"""Bands run over one to four tenths of a person's values: wider ones say nothing."""
+_WIDEST_BAND = 6
+"""Bands run over one to six tenths of a person's values: wider ones say nothing."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +122,7 @@ class _Feature:
         means: what each number stands for: a value, or the ends of a band.
         several: whether an event has several values for reasons of its own (a list), so that two values do not
             compete for it.
+        bands: whether the values are bands of numbers.
     """
 
     column: str
@@ -125,6 +131,7 @@ class _Feature:
     value: Ints
     means: Sequence[object]
     several: bool
+    bands: bool = False
 
 
 def _others_in(log: Log, column: str) -> _Feature:
@@ -165,7 +172,7 @@ def _chosen(log: Log, column: str) -> pl.Series:
 
 
 def _bands_of(log: Log, series: pl.Series, column: str) -> _Feature:
-    """Bands of a number: every run of one to four tenths of the person's distinct values.
+    """Bands of a number: every run of one to six tenths of the person's distinct values.
 
     Tenths of what a person's tool ever shows; a person with fewer distinct values than tenths has no bands.
     """
@@ -190,7 +197,7 @@ def _bands_of(log: Log, series: pl.Series, column: str) -> _Feature:
         flat, start = np.concatenate(of_tenth), np.cumsum(lengths) - lengths
         codes.append(flat[ranges(start[tenth], lengths[tenth])])
     value = np.concatenate(codes) if codes else np.empty(0, dtype=np.int64)
-    return _Feature(column, count > 0, count, value, means, several=False)
+    return _Feature(column, count > 0, count, value, means, several=False, bands=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,7 +245,7 @@ def _associate(
         return Candidates.none(type)
     least = max(settings.confirmation_count - 2, 2)
     bases = _bases(log, subjects)
-    kinds = _kinds(log, subjects)
+    kinds = _kinds(subjects, bases.kind)
     hypotheses, found = np.zeros(len(log.users)), []
     for number, feature in enumerate(features):
         cells = _count(subjects, bases, feature, number)
@@ -246,6 +253,8 @@ def _associate(
             subjects.user[cells.subject], weights=cells.opportunities, minlength=len(log.users)
         )
         good = (cells.support >= least) & (cells.support > cells.opportunities * cells.null_rate)
+        if feature.bands:
+            good &= cells.support >= _BAND_RATE * cells.opportunities
         good &= _is_other_feature(subjects, cells.subject, feature.column)
         if _name(feature.column) not in _CHOSEN_EACH_TIME:
             good &= _is_choice(cells, feature, kinds)
@@ -263,11 +272,15 @@ class _Bases:
     Attributes:
         subject: (subjects,) the base of each subject.
         event: (2, events) the bases of each event: by type, and by type and action.
-        count: how many there are.
+        names_action: (subjects,) 1 where a subject names an action, and so has a base of the second sort.
+        kind: (events,) the kind of thing that each event is.
+        count: how many bases there are.
     """
 
     subject: Ints
     event: Ints
+    names_action: Ints
+    kind: Ints
     count: int
 
 
@@ -280,49 +293,98 @@ def _bases(log: Log, subjects: Subjects) -> _Bases:
     event = np.stack([by_type, by_action.astype(np.int64) + by_type.max(initial=0)])
     names_action = np.array(["action" in columns for columns in subjects.levels], dtype=np.int64)
     first = subjects.event[subjects.start[:-1]]
-    return _Bases(event[names_action[subjects.level], first], event, int(event.max(initial=-1)) + 1)
+    of_subject = names_action[subjects.level]
+    count = int(event.max(initial=-1)) + 1
+    return _Bases(event[of_subject, first], event, of_subject, _kind_codes(log), count)
 
 
 def _count(subjects: Subjects, bases: _Bases, feature: _Feature, number: int) -> _Cells:
     """Every value seen in every context, with the counts inside and outside."""
-    pair_start = np.cumsum(feature.count) - feature.count
-    values = len(feature.means)
-
-    def tally(owner: Ints, event: Ints, owners: int) -> tuple[Ints, Ints, Ints, Ints]:
-        """(owner, value, count) of all values seen, and (owners,) how many events have the feature."""
-        having = feature.has[event]
-        owner, event = owner[having], event[having]
-        length = feature.count[event]
-        key = np.repeat(owner, length) * values + feature.value[ranges(pair_start[event], length)]
-        keys, counts = np.unique(key, return_counts=True)
-        return keys // max(values, 1), keys % max(values, 1), counts, np.bincount(owner, minlength=owners)
-
     everyone = np.tile(np.arange(bases.event.shape[1]), 2)
-    base, base_value, base_support, base_size = tally(bases.event.ravel(), everyone, bases.count)
-    subject, value, support, size = tally(subjects.owner, subjects.event, len(subjects))
-    own = bases.subject[subject]
-    at = np.searchsorted(base * values + base_value, own * values + value)
+    voice = _voices(bases, feature)
+    wider = _Tally.of(feature, bases.event.ravel(), everyone, voice.ravel(), bases.count)
+    # A context's events speak with the voice they have in its wider context.
+    level = bases.names_action[subjects.owner]
+    inner = _Tally.of(feature, subjects.owner, subjects.event, voice[level, subjects.event], len(subjects))
+    own = bases.subject[inner.owner]
+    values = len(feature.means)
+    at = np.searchsorted(wider.owner * values + wider.value, own * values + inner.value)
     # The share of a value if all were alike: one of so many values, as often as an event has values.
-    seen = np.bincount(base, minlength=bases.count)
-    alike = np.bincount(base, weights=base_support, minlength=bases.count) / np.maximum(base_size * seen, 1)
-    outside, outside_support = base_size[own] - size[subject], base_support[at] - support
-    null = (outside_support + np.minimum(alike[own], 1.0)) / (outside + 1.0)
+    seen = np.bincount(wider.owner, minlength=bases.count)
+    alike = np.bincount(wider.owner, weights=wider.count, minlength=bases.count) / np.maximum(
+        wider.size * seen, 1
+    )
+    alike = np.minimum(alike[own], 1.0)
+    size, elsewhere = inner.size[inner.owner], wider.count[at] - inner.count
+    by_event = (elsewhere + alike) / (wider.size[own] - size + 1.0)
+    said = np.maximum(wider.said[at] - inner.said, 0.0)
+    kinds = wider.kinds[own] - inner.kinds[inner.owner]
+    by_kind = np.where(kinds >= _SEVERAL_KINDS, said / np.maximum(kinds, 1.0), 0.0)
+    null = np.clip(np.maximum(by_event, by_kind), 1e-9, 1 - 1e-9)
     told = np.asarray(
-        support * np.log(support * base_size[own] / (size[subject] * base_support[at])), dtype=np.float64
+        inner.count * np.log(inner.count * wider.size[own] / (size * wider.count[at])), dtype=np.float64
     )
-    null = np.clip(null, 1e-9, 1 - 1e-9)
-    return _Cells(
-        np.full(len(subject), number), subject, value, support, size[subject], outside_support, null, told
-    )
+    features = np.full(len(inner.owner), number)
+    return _Cells(features, inner.owner, inner.value, inner.count, size, elsewhere, null, told)
 
 
-def _kinds(log: Log, subjects: Subjects) -> Ints:
-    """(subjects,) how many kinds of thing a subject's events are of."""
+@dataclass(frozen=True, eq=False)
+class _Tally:
+    """Counts of a feature's values by owner (contexts, or wider contexts).
+
+    Attributes:
+        owner, value, count: (cells,) sorted by owner and value.
+        said: (cells,) the same count in voices: each kind of thing has one, shared by its events.
+        size, kinds: (owners,) events that have the feature, and the same in voices.
+    """
+
+    owner: Ints
+    value: Ints
+    count: Ints
+    said: Floats
+    size: Ints
+    kinds: Floats
+
+    @classmethod
+    def of(cls, feature: _Feature, owner: Ints, event: Ints, voice: Floats, owners: int) -> _Tally:
+        """Count the values of these events for their owners."""
+        having = feature.has[event]
+        owner, event, voice = owner[having], event[having], voice[having]
+        length, start = feature.count[event], np.cumsum(feature.count) - feature.count
+        values = max(len(feature.means), 1)
+        key = np.repeat(owner, length) * values + feature.value[ranges(start[event], length)]
+        keys, cell, count = np.unique(key, return_inverse=True, return_counts=True)
+        said: Floats = np.bincount(cell, weights=np.repeat(voice, length), minlength=len(keys)).astype(
+            np.float64
+        )
+        size = np.bincount(owner, minlength=owners)
+        kinds: Floats = np.bincount(owner, weights=voice, minlength=owners).astype(np.float64)
+        return cls(keys // values, keys % values, count, said, size, kinds)
+
+
+def _voices(bases: _Bases, feature: _Feature) -> Floats:
+    """(2, events) each event's share of its kind of thing's one voice in its two wider contexts."""
+    kinds = int(bases.kind.max(initial=0)) + 1
+    voices = np.zeros(bases.event.shape)
+    for row, base in enumerate(bases.event):
+        _, group = np.unique(base * kinds + bases.kind, return_inverse=True)
+        size = np.bincount(group, weights=feature.has)
+        voices[row] = np.where(feature.has, 1.0 / np.maximum(size, 1.0)[group], 0.0)
+    return voices
+
+
+def _kind_codes(log: Log) -> Ints:
+    """(events,) a number for each kind of thing; 0 where an event has none."""
     if "kind:text" not in log.frame.columns:
-        return np.full(len(subjects), 2)
-    kind = log.frame.get_column("kind:text").rank("dense").fill_null(0).to_numpy().astype(np.int64)
-    keys = np.unique(subjects.owner * (int(kind.max(initial=0)) + 1) + kind[subjects.event])
-    return np.bincount(keys // (int(kind.max(initial=0)) + 1), minlength=len(subjects))
+        return np.zeros(len(log), dtype=np.int64)
+    return log.frame.get_column("kind:text").rank("dense").fill_null(0).to_numpy().astype(np.int64)
+
+
+def _kinds(subjects: Subjects, kind: Ints) -> Ints:
+    """(subjects,) how many kinds of thing a subject's events are of."""
+    kinds = int(kind.max(initial=0)) + 1
+    keys = np.unique(subjects.owner * kinds + kind[subjects.event])
+    return np.bincount(keys // kinds, minlength=len(subjects))
 
 
 def _is_other_feature(subjects: Subjects, subject: Ints, column: str) -> Flags:
@@ -373,7 +435,10 @@ def _candidates(
     cells, gain, first = cells[good], gain[good], first[good]
     # Of contexts that differ only in events without the feature, the narrower one says what it is about.
     says = cells.told + _TIE * gain - _NARROWER * subjects.size[cells.subject]
-    says += np.where(is_certain(gain, hypotheses[subjects.user[cells.subject]], settings), FIRST, 0.0)
+    certain = is_certain(gain, hypotheses[subjects.user[cells.subject]], settings)
+    says += np.where(
+        certain & can_be_usual((support / opportunities)[good], cells.null_rate, settings), FIRST, 0.0
+    )
     kept = say_once(subjects.user[cells.subject], says, renumber[cell[rests]], competes)
 
     known = good[cell] & (row >= np.concatenate([first, [0]])[np.where(good, renumber, -1)][cell])
@@ -419,13 +484,13 @@ def _competes(features: Sequence[_Feature], cells: _Cells) -> Ints:
 
 
 def _trials(log: Log, candidate: Ints, event: Ints, hit: Flags) -> Trials:
-    """Each event as one trial; next due after the context's typical gap, a day at least."""
+    """Each event as one trial; late when the context's next event is (see `patience`)."""
     local = log.day[event] * MICROSECONDS_PER_DAY + np.round(
         np.nan_to_num(log.minute[event]) * 60_000_000
     ).astype(np.int64)
     order = np.lexsort((event, local, candidate))
     candidate, event, hit, local = candidate[order], event[order], hit[order], local[order]
-    due = next_occasion(log, log.user[event], local, typical_gap(candidate, local)[candidate])
+    due = next_occasion(log, log.user[event], local, patience(candidate, local)[candidate])
     return Trials(candidate, local, hit, np.where(hit, event, -1), due)
 
 
@@ -437,19 +502,22 @@ def next_occasion(log: Log, user: Ints, local: Ints, gap: Ints) -> Ints:
     return later
 
 
-def typical_gap(candidate: Ints, local: Ints) -> Ints:
-    """(candidates,) median time between one occasion and the next, µs; a day at least.
+def patience(candidate: Ints, local: Ints) -> Ints:
+    """(candidates,) how long to wait for the next occasion before it is late, µs; a day at least.
+
+    Three times the mean time between occasions: were they to come at random, one wait in twenty would be longer
+    (``exp(-3)``). No legal mail, nothing to copy anybody on: that is not lateness.
 
     Args:
         candidate, local: (trials,) sorted by candidate and wall clock (µs).
     """
     new = occasions(candidate, local)
-    first = candidate[new]
-    gaps = pl.DataFrame({"candidate": first[1:], "gap": np.diff(local[new]), "same": np.diff(first) == 0})
-    medians = gaps.filter("same").group_by("candidate").agg(pl.col("gap").median())
-    typical = np.full(int(candidate.max(initial=-1)) + 1, MICROSECONDS_PER_DAY, dtype=np.int64)
-    typical[medians["candidate"].to_numpy()] = np.maximum(medians["gap"].to_numpy(), MICROSECONDS_PER_DAY)
-    return typical
+    first, when = candidate[new], local[new]
+    count = np.bincount(first, minlength=int(candidate.max(initial=-1)) + 1)
+    start = np.searchsorted(first, np.arange(len(count)))
+    span = when[start + count - 1] - when[start]
+    wait: Ints = np.maximum(3 * span // np.maximum(count - 1, 1), MICROSECONDS_PER_DAY)
+    return wait
 
 
 def _rules(subjects: Subjects, features: Sequence[_Feature], cells: _Cells) -> list[Rule]:

@@ -297,6 +297,8 @@ def _candidates(
     event = subjects.event[ranges(subjects.start[slots.subject], length)]
     hour = log.minute[event] / 60
     inside = (hour >= low[which]) & (hour < high[which])
+    # What lasts all day is in no hour, and in every whole day.
+    inside |= np.isnan(hour) & (high[which] - low[which] == HOURS)
     broken = np.unique(
         which[inside] * (len(active.day) + 1)
         + active.position(log.user[event[inside]], log.day[event[inside]])

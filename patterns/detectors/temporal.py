@@ -98,11 +98,11 @@ def _candidates(log: Log, subjects: Subjects, times: Times, slots: Slots, hypoth
     # The event of a day that supports is the first of that day in the slot.
     key, order = window * (len(active.day) + 1) + on, np.lexsort((event, window, on))
     keys, at = np.unique(key[order], return_index=True)
-    supporting = event[order][at]
+    shown = event[order][at]
     wanted = slot * (len(active.day) + 1) + position
     found = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
     hit = keys[found] == wanted
-    event_of = np.where(hit, supporting[found], -1)
+    event_of = np.where(hit, shown[found], -1)
 
     day = active.day[position]
     time, tolerance = (slots.low + slots.width / 2) % DAY_MINUTES, slots.width / 2
@@ -129,7 +129,11 @@ def _candidates(log: Log, subjects: Subjects, times: Times, slots: Slots, hypoth
         for i in range(len(slots))
     ]
     trials = Trials(slot, when, hit, event_of, next_due).sorted()
-    return Candidates("temporal", user, rules, slots.null_rate, hypotheses, trials)
+    # The earliest event that ever fitted, whatever the span: the span's beginning may move as evidence comes in.
+    slot, entry = supporting(log, times, slots)
+    origin = np.full(len(slots), len(log), dtype=np.int64)
+    np.minimum.at(origin, slot, times.event[entry])
+    return Candidates("temporal", user, rules, slots.null_rate, hypotheses, trials, origin)
 
 
 def _rule(

@@ -24,13 +24,13 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from patterns.candidates import Candidates, PatternType, Rule, Trials
-from patterns.detectors.association import next_occasion, typical_gap
+from patterns.detectors.association import next_occasion, patience
 from patterns.episodes import best_spans
 from patterns.log import MICROSECONDS_PER_DAY, Flags, Floats, Ints, Log, ranges
 from patterns.rhythm import OwnTimes, Rhythm
 from patterns.selection import FIRST, say_once
 from patterns.settings import Settings
-from patterns.significance import is_certain, likelihood_gain
+from patterns.significance import can_be_usual, is_certain, likelihood_gain
 from patterns.subjects import Subjects
 
 MINUTES = (1, 2, 5, 10, 15, 30, 60, 120)
@@ -314,6 +314,7 @@ def _candidates(
     renumber = np.cumsum(good) - 1
     rests = inside & hit & good[pair]
     certain = is_certain(gain, hypotheses[subjects.user[pairs.first]], settings)
+    certain &= can_be_usual(support / (last - first + 1), pairs.null_rate, settings)
     says = gain + np.where(certain, FIRST, 0.0)
     kept = say_once(subjects.user[pairs.first][good], says[good], renumber[pair[rests]], follower[rests])
     chosen = np.flatnonzero(good)[kept]
@@ -425,7 +426,7 @@ def _trials(log: Log, workflows: list[_Workflow]) -> Trials:
     order = np.lexsort((event, local, candidate))
     candidate, local, hit, event = candidate[order], local[order], hit[order], event[order]
     user = log.user[np.array([w.walk.event[0] for w in workflows])][candidate]
-    due = next_occasion(log, user, local, typical_gap(candidate, local)[candidate])
+    due = next_occasion(log, user, local, patience(candidate, local)[candidate])
     return Trials(candidate, local, hit, event, due)
 
 
