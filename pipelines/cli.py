@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import Any
 
 import click
@@ -62,6 +63,9 @@ def main(ctx: click.Context) -> None:
     Example:
       habitus detect calendar.ics mail.mbox --me maya@example.com
     """  # noqa: D301  click wants the control character
+    if hasattr(signal, "siginterrupt"):
+        # polars takes over SIGINT when imported, and restarts what it interrupts: Ctrl-C would wait for input.
+        signal.siginterrupt(signal.SIGINT, True)
     ctx.default_map = find_settings().as_defaults(COMMANDS)
 
 

@@ -13,6 +13,7 @@ import click
 from rich.console import Console
 from rich.status import Status
 from rich.table import Table
+from rich.text import Text
 
 from observations.errors import SettingError, SourceError
 from observations.ingest import READERS
@@ -21,6 +22,9 @@ from observations.ingest.reading import ReadingReport, SourceReport
 
 LINES_A_SOURCE = 20
 """Notes shown for each source; the rest is counted."""
+
+WIDTH_OF_NO_TERMINAL = 200
+"""Columns of a table in a file or a pipe, where nobody sees a right margin."""
 
 PATIENCE_SECONDS = 1.0
 """Reading that is over sooner shows no progress."""
@@ -90,8 +94,13 @@ def explain(report: ReadingReport) -> None:
             f"{n:,} {level.replace('_', ' ')}: {reason}"
             for (level, reason), n in sorted(source.counts.items())
         ]
-        table.add_row(source.label, source.recognised or "–", f"{source.observations:,}", "\n".join(counts))
-    Console().print(table)
+        table.add_row(
+            Text(source.label), source.recognised or "–", f"{source.observations:,}", "\n".join(counts)
+        )
+    screen = Console()
+    if not screen.is_terminal:
+        screen.width = WIDTH_OF_NO_TERMINAL
+    screen.print(table)
 
 
 def _left_out(source: SourceReport) -> Iterator[tuple[str, str, int]]:
