@@ -11,13 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from observations.ingest.timestamps import (
-    TIMES,
-    date_orders,
-    epoch_instant,
-    parse_timestamp,
-    parse_timestamps,
-)
+from observations.ingest.timestamps import TIMES, parse_timestamp, parse_timestamps
+from observations.ingest.written_times import date_orders, epoch_instant
 
 
 @pytest.mark.parametrize(
@@ -37,6 +32,8 @@ from observations.ingest.timestamps import (
         ("1772443800123456", "2026-03-02T09:30:00.123456+00:00", None),
         ("1772443800123456789", "2026-03-02T09:30:00.123457+00:00", None),
         ("2026-03-02T09:30", None, "2026-03-02T09:30:00"),
+        (" 2026-03-02 09:30:00 ", None, "2026-03-02T09:30:00"),
+        ("2026-3-2T9:30:0-05:30", "2026-03-02T15:00:00+00:00", "2026-03-02T09:30:00"),
         ("20260302T093000", None, "2026-03-02T09:30:00"),
         ("20260302093000", None, "2026-03-02T09:30:00"),
         ("2026/3/2 9:30", None, "2026-03-02T09:30:00"),

@@ -18,7 +18,7 @@ from observations.ingest.base import BATCH_ROWS, Batch, Note, ReadOptions, Sourc
 from observations.ingest.csv_kinds import ColumnKind, ColumnProof, as_feature
 from observations.ingest.csv_lines import Row, decoded, delimiter_of, rows_of
 from observations.ingest.rows import LINE, TEXTS, column_parts, observe_rows, require_timestamp
-from observations.ingest.timestamps import date_orders
+from observations.ingest.written_times import date_orders
 
 NAMES_THAT_VOUCH = (".csv", ".tsv", ".tab")
 

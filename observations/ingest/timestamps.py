@@ -8,34 +8,22 @@ A time says one of three things, and they are kept apart::
 
 Nothing is guessed. An order of day and month that a column does not prove is a problem, not a coin toss, and a
 number or date that cannot be the time of anything a person did is refused.
+
+A column is read by the quickest way that reads it, what remains by the next: the plain form by its place in the
+text, other forms of RFC 3339, numbers, and each distinct text that is left on its own (`written_times`).
 """
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta, timezone
-from email.utils import parsedate_to_datetime
-from typing import Literal
+from datetime import datetime, timedelta
 
 import polars as pl
 
-Problem = Literal["no_timestamp", "bad_timestamp", "implausible_time", "ambiguous_date_order"]
+from observations.ingest.written_times import EPOCH_FROM, EPOCH_TO, EPOCH_UNITS, Moment, parse_written
 
 EARLIEST, LATEST = datetime(1971, 1, 1), datetime(2200, 1, 1)  # noqa: DTZ001  wall clocks
 """Written dates outside are defaults of some program (1601, 1900, 1970-01-01, 9999), not times."""
-
-EPOCH_FROM = datetime(1980, 1, 1, tzinfo=UTC).timestamp()
-EPOCH_TO = datetime(2100, 1, 1, tzinfo=UTC).timestamp()
-"""The range in which a bare number is an epoch. It spans less than a factor of 1000, so at most one of seconds,
-milli-, micro- and nanoseconds puts a number inside: the unit follows from the number, for a row as for a file."""
-
-EPOCH_UNITS = (1.0, 1e3, 1e6, 1e9)
-"""Ticks per second."""
-
-MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
 TIMES = pl.Schema(
     {
@@ -47,15 +35,9 @@ TIMES = pl.Schema(
 )
 """What `parse_timestamps` returns."""
 
-
-@dataclass(frozen=True)
-class Moment:
-    """One time as it was written; `at` or `wall` or both, or a problem."""
-
-    at: datetime | None = None
-    wall: datetime | None = None
-    date_only: bool = False
-    problem: Problem | None = None
+PLAIN_LENGTH = len("2026-03-02T09:30:00")
+LONGEST_OFFSET = len("+01:00")
+_OFFSET = r"((?:[Zz]|[+-]\d\d:?(?:\d\d)?))$"
 
 
 def parse_timestamps(text: pl.Series, day_first: bool | None = None) -> pl.DataFrame:
@@ -70,73 +52,104 @@ def parse_timestamps(text: pl.Series, day_first: bool | None = None) -> pl.DataF
         was written (then ``wall`` is its midnight), ``problem`` where nothing could be made of it.
 
     """
-    frame = pl.DataFrame({"text": text.str.strip_chars()})
-    # "%+" is RFC 3339 with some leniency ("t", " ", "+0100"); it runs at 5 million rows/s.
-    at = pl.col("text").str.to_datetime("%+", time_unit="us", time_zone="UTC", strict=False).alias("at")
-    frame = frame.with_columns(at).pipe(_with_wall)
-    read = frame.get_column("at").is_not_null()
-    if not read.all():
-        frame = frame.update(_parse_rest(frame.get_column("text"), ~read, day_first))
-    return frame.select(TIMES.names()).pipe(_refuse_implausible)
+    times = _plain(text)
+    for parse in (_rfc_3339, _numbers):
+        left = _unread(times)
+        if not left.any():
+            break
+        times = times.update(_placed(parse(text.filter(left).str.strip_chars()), left))
+    left = _unread(times)
+    if left.any():
+        times = times.update(_placed(_one_by_one(text.filter(left).str.strip_chars(), day_first), left))
+    return _refuse_implausible(times)
 
 
 def parse_timestamp(text: str, day_first: bool | None = None) -> Moment:
-    """When this was.
+    """When this one was.
 
-    >>> parse_timestamp("2.3.2026 1:05 PM")
-    Moment(at=None, wall=datetime.datetime(2026, 3, 2, 13, 5), date_only=False, problem=None)
-    >>> parse_timestamp("03/04/2026").problem
-    'ambiguous_date_order'
+    >>> parse_timestamp("2026-03-02T09:30:00Z").at.isoformat()
+    '2026-03-02T09:30:00+00:00'
     """
     row = parse_timestamps(pl.Series([text], dtype=pl.String), day_first).row(0, named=True)
     return Moment(**row)
 
 
-def date_orders(texts: Iterable[str | None]) -> set[bool]:
-    """The orders that these dates prove by a number above 12: True where a day comes first, False where a month.
-
-    >>> date_orders(["03/04/2026", "13/04/2026"])
-    {True}
-    """
-    return {order for text in texts if text is not None and (order := _order(text)) is not None}
+def _unread(times: pl.DataFrame) -> pl.Series:
+    return times.get_column("at").is_null() & times.get_column("wall").is_null()
 
 
-def epoch_instant(number: float) -> datetime | None:
-    """The instant that a bare number is, its unit told by its size; null if it is none.
-
-    >>> epoch_instant(1709287200.25).isoformat(), epoch_instant(1709287200250).isoformat()
-    ('2024-03-01T10:00:00.250000+00:00', '2024-03-01T10:00:00.250000+00:00')
-    >>> epoch_instant(9780306406157) is None  # an ISBN
-    True
-    """
-    for ticks in EPOCH_UNITS:
-        if EPOCH_FROM <= number / ticks < EPOCH_TO:
-            return datetime.fromtimestamp(0, UTC) + timedelta(microseconds=round(number / ticks * 1e6))
-    return None
+def _placed(times: pl.DataFrame, where: pl.Series) -> pl.DataFrame:
+    """The rows of `times`, in order, where `where` is true; nulls elsewhere."""
+    place = (where.cast(pl.UInt32).cum_sum() - 1).set(~where, None)
+    return times.select(pl.all().gather(place))
 
 
-def _with_wall(frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame of ``text`` and ``at`` with the other columns of `TIMES`: the wall clock where an offset is said."""
-    shown = pl.col("text").str.head(19).str.to_datetime("%Y-%m-%dT%H:%M:%S", time_unit="us", strict=False)
-    naive = pl.col("at").dt.replace_time_zone(None)
-    frame = frame.with_columns(offset=shown - naive.dt.truncate("1s"))
-    if frame.select((pl.col("at").is_not_null() & pl.col("offset").is_null()).any()).item():
-        frame = frame.with_columns(pl.col("offset").fill_null(_spelled_offset()))
-    wall = pl.when(pl.col("offset") != timedelta()).then(naive + pl.col("offset"))
-    return frame.with_columns(wall=wall, date_only=pl.lit(False), problem=pl.lit(None, pl.String))
+def _plain(text: pl.Series) -> pl.DataFrame:
+    """``2026-03-02T09:30:00`` with nothing, Z or an offset behind it; null for any other text."""
+    offset = text.str.slice(PLAIN_LENGTH)
+    short = offset.unique().drop_nulls()
+    known = {
+        o: m for o in short.filter(short.str.len_bytes() <= LONGEST_OFFSET) if (m := _minutes(o)) is not None
+    }
+    minutes = offset.replace_strict(list(known), list(known.values()), default=None, return_dtype=pl.Int32)
+    return pl.DataFrame({"offset": offset, "minutes": minutes, "shown": _shown(text)}).select(
+        at=(pl.col("shown") - pl.duration(minutes="minutes")).dt.replace_time_zone("UTC"),
+        wall=pl.when((pl.col("minutes") != 0) | (pl.col("offset") == "")).then("shown"),
+        date_only=pl.lit(False),
+        problem=pl.lit(None, pl.String),
+    )
 
 
-def _spelled_offset() -> pl.Expr:
-    """The UTC offset with which the text ends, whatever comes before it."""
-    parts = pl.col("text").str.extract_groups(r"([+-])(\d\d):?(\d\d)?$")
-    minutes = parts.struct[1].cast(pl.Int32) * 60 + parts.struct[2].cast(pl.Int32).fill_null(0)
-    return pl.duration(minutes=pl.when(parts.struct[0] == "-").then(-minutes).otherwise(minutes).fill_null(0))
+def _shown(text: pl.Series) -> pl.Series:
+    """The clock that texts begin with, in whole seconds."""
+    clock = text.str.head(PLAIN_LENGTH)
+    shown = clock.str.to_datetime("%Y-%m-%dT%H:%M:%S", time_unit="us", strict=False)
+    if shown.null_count() == clock.null_count():
+        return shown
+    return shown.fill_null(clock.str.to_datetime("%Y-%m-%d %H:%M:%S", time_unit="us", strict=False))
 
 
-def _parse_rest(text: pl.Series, where: pl.Series, day_first: bool | None) -> pl.DataFrame:
-    """What is no RFC 3339, each distinct text looked at once; nulls (which leave as is) for the other rows."""
-    distinct = text.filter(where).unique()
-    moments = [_parse_one(value, day_first) for value in distinct]
+def _minutes(offset: str | None) -> int | None:
+    """The minutes of an offset; null if it is none."""
+    if offset in ("Z", "z"):
+        return 0
+    parts = re.fullmatch(r"([+-])(\d\d):?([0-5]\d)?", offset or "")
+    if parts is None or int(parts[2]) > 23:
+        return None
+    minutes = int(parts[2]) * 60 + int(parts[3] or 0)
+    return -minutes if parts[1] == "-" else minutes
+
+
+def _rfc_3339(text: pl.Series) -> pl.DataFrame:
+    """RFC 3339 with fractions of a second, a blank in place of T, and the like."""
+    at = text.str.to_datetime("%+", time_unit="us", time_zone="UTC", strict=False)
+    naive = at.dt.replace_time_zone(None)
+    ahead = _shown(text) - naive.dt.truncate("1s")
+    odd = at.is_not_null() & ahead.is_null()
+    if odd.any():
+        spelled = [
+            timedelta(minutes=_minutes(offset) or 0) for offset in text.filter(odd).str.extract(_OFFSET)
+        ]
+        ahead = ahead.scatter(odd.arg_true(), pl.Series(spelled, dtype=pl.Duration("us")))
+    return pl.DataFrame({"at": at, "wall": (naive + ahead).set(ahead == timedelta(), None)})
+
+
+def _numbers(text: pl.Series) -> pl.DataFrame:
+    """Epochs: numbers that one of the units puts into their range."""
+    is_number = text.str.contains(r"^\d{9,19}(?:\.\d+)?$") & ~text.str.contains(r"^(?:19|20)\d{12}$")
+    number = text.set(~is_number, None).cast(pl.Float64, strict=False)
+    seconds = pl.coalesce(
+        pl.when((number / ticks).is_between(EPOCH_FROM, EPOCH_TO, closed="left")).then(number / ticks)
+        for ticks in EPOCH_UNITS
+    )
+    instant = (seconds * 1e6).round().cast(pl.Int64).cast(pl.Datetime("us")).dt.replace_time_zone("UTC")
+    return pl.select(at=instant, wall=pl.lit(None, pl.Datetime("us")))
+
+
+def _one_by_one(text: pl.Series, day_first: bool | None) -> pl.DataFrame:
+    """Whatever it is, each distinct text looked at once."""
+    distinct = text.unique()
+    moments = [parse_written(value, day_first) for value in distinct]
     found = pl.DataFrame(
         {
             "text": distinct,
@@ -146,9 +159,8 @@ def _parse_rest(text: pl.Series, where: pl.Series, day_first: bool | None) -> pl
             "problem": pl.Series([m.problem for m in moments], dtype=pl.String),
         }
     )
-    wanted = pl.DataFrame({"text": text, "where": where})
-    joined = wanted.join(found, on="text", how="left", nulls_equal=True, maintain_order="left")
-    return joined.select(pl.when("where").then(pl.col(name)).alias(name) for name in TIMES.names())
+    joined = text.to_frame("text").join(found, on="text", how="left", nulls_equal=True, maintain_order="left")
+    return joined.select(TIMES.names())
 
 
 def _refuse_implausible(times: pl.DataFrame) -> pl.DataFrame:
@@ -161,144 +173,3 @@ def _refuse_implausible(times: pl.DataFrame) -> pl.DataFrame:
         pl.when(good).then("at").alias("at"),
         pl.when(good).then("wall").alias("wall"),
     )
-
-
-def _parse_one(text: str | None, day_first: bool | None) -> Moment:
-    if not text or text.lower() in ("null", "none", "nan", "nat", "n/a", "-"):
-        return Moment(problem="no_timestamp")
-    if (number := _number(text)) is not None:
-        instant = epoch_instant(number)
-        return Moment(at=instant) if instant else Moment(problem="implausible_time")
-    try:
-        return _parse_iso(text) or _parse_date(text, day_first) or _parse_mail_date(text)
-    except (ValueError, OverflowError):
-        return Moment(problem="bad_timestamp")
-
-
-def _number(text: str) -> float | None:
-    if not re.fullmatch(r"[+-]?\d+(?:\.\d+)?(?:[eE]\+?\d+)?", text) or re.fullmatch(
-        r"(?:19|20)\d{6}|(?:19|20)\d{12}", text
-    ):
-        return None  # 20260302 and 20260302093000 are dates
-    number = float(text)
-    return number if math.isfinite(number) else None
-
-
-def _parse_iso(text: str) -> Moment | None:
-    """ISO 8601 in the forms that RFC 3339 leaves out: naive, date only, basic, a space before the offset."""
-    text = re.sub(r"\s*(?:UTC|GMT)$", "Z", text)
-    text = re.sub(r"(?<=\d)\s+(?=[+-]\d\d:?\d\d$)", "", text)
-    if re.fullmatch(r"\d{14}", text):
-        text = f"{text[:8]}T{text[8:]}"
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    if moment.tzinfo is not None:
-        return _aware(moment)
-    date_only = ":" not in text and not re.search(r"[T ]\d", text)
-    return Moment(wall=moment, date_only=date_only)
-
-
-def _aware(moment: datetime) -> Moment:
-    shown = moment.replace(tzinfo=None) if moment.utcoffset() else None
-    return Moment(at=moment.astimezone(UTC), wall=shown)
-
-
-_TIME = re.compile(
-    r"""^(?P<hour>\d{1,2})
-        (?:[:.h](?P<minute>\d{2}))?
-        (?:[:.](?P<second>\d{2})(?:[.,](?P<fraction>\d+))?)?
-        \s*(?P<half>[AaPp]\.?\s?[Mm]\.?)?
-        \s*(?P<offset>Z|UTC|GMT|[+-]\d\d:?\d\d)?$""",
-    re.VERBOSE,
-)
-_WEEKDAY = r"(?:[^\W\d]{2,10}\.?,?\s+)?"
-_NUMERIC_DATE = re.compile(_WEEKDAY + r"(\d{1,4})([./-])(\d{1,2})\2(\d{1,4})\.?(?:[\sT,]+(.*))?")
-_DAY_MONTH_NAME = re.compile(
-    _WEEKDAY
-    + r"(\d{1,2})(?:st|nd|rd|th)?[\s.-]*([A-Za-z]{3,9})[\s.,-]+(\d{4}|\d\d(?!:))(?:[\s,]+(?:at\s+)?(.*))?"
-)
-_MONTH_NAME_DAY = re.compile(
-    _WEEKDAY + r"([A-Za-z]{3,9})\.?\s+(\d{1,2})(?:st|nd|rd|th)?,?\s+(\d{4})(?:[\s,]+(?:at\s+)?(.*))?"
-)
-
-
-def _parse_date(text: str, day_first: bool | None) -> Moment | None:
-    """A date with numbers or an English month name, and perhaps a time of day after it."""
-    if numeric := _NUMERIC_DATE.fullmatch(text):
-        first, mark, second, third, rest = numeric.groups()
-        if len(first) > 2:
-            return _moment(int(first), int(second), int(third), rest)
-        order = _order(text) if _order(text) is not None else day_first
-        if mark == "." and order is None:
-            order = True  # whoever writes dots writes the day first
-        if order is None and first != second and int(first) != int(second):
-            return Moment(problem="ambiguous_date_order")
-        day, month = (first, second) if order else (second, first)
-        return _moment(_full_year(third), int(month), int(day), rest)
-    if named := _DAY_MONTH_NAME.fullmatch(text):
-        day, name, year, rest = named.groups()
-        return _moment(_full_year(year), _month(name), int(day), rest)
-    if named := _MONTH_NAME_DAY.fullmatch(text):
-        name, day, year, rest = named.groups()
-        return _moment(_full_year(year), _month(name), int(day), rest)
-    return None
-
-
-def _order(text: str) -> bool | None:
-    """Whether this one date proves that the day comes first; null if it fits both orders."""
-    numeric = _NUMERIC_DATE.fullmatch(text.strip())
-    if numeric is None or len(numeric[1]) > 2:
-        return None
-    first, second = int(numeric[1]), int(numeric[3])
-    if first > 12 >= second:
-        return True
-    return False if second > 12 >= first else None
-
-
-def _moment(year: int, month: int, day: int, rest: str | None) -> Moment:
-    date = datetime(year, month, day)  # noqa: DTZ001  a wall clock has no zone
-    if not rest or not rest.strip():
-        return Moment(wall=date, date_only=True)
-    time = _TIME.match(rest.strip())
-    if time is None:
-        raise ValueError(rest)
-    hour = _hour(int(time["hour"]), time["half"])
-    fraction = int((time["fraction"] or "0")[:6].ljust(6, "0"))
-    wall = date.replace(minute=int(time["minute"] or 0), second=min(int(time["second"] or 0), 59))
-    wall = wall.replace(microsecond=fraction) + timedelta(hours=hour)
-    if time["offset"] is None:
-        return Moment(wall=wall)
-    return _aware(wall.replace(tzinfo=_zone_of(time["offset"])))
-
-
-def _hour(hour: int, half: str | None) -> int:
-    if hour > 24 or (half is not None and not 1 <= hour <= 12):
-        raise ValueError(hour)
-    if half is None:
-        return hour
-    return hour % 12 + (12 if half[0] in "Pp" else 0)
-
-
-def _zone_of(offset: str) -> timezone:
-    if not offset[1:2].isdigit():
-        return UTC
-    minutes = int(offset[1:3]) * 60 + int(offset[-2:])
-    return timezone(timedelta(minutes=-minutes if offset[0] == "-" else minutes))
-
-
-def _full_year(text: str) -> int:
-    year = int(text)
-    return year if len(text) > 2 else year + (1900 if year > 68 else 2000)
-
-
-def _month(name: str) -> int:
-    if name[:3].lower() not in MONTHS:
-        raise ValueError(name)
-    return MONTHS.index(name[:3].lower()) + 1
-
-
-def _parse_mail_date(text: str) -> Moment:
-    moment = parsedate_to_datetime(text)  # raises ValueError
-    return _aware(moment) if moment.tzinfo is not None else Moment(wall=moment)
