@@ -13,7 +13,7 @@ from polars.testing import assert_frame_equal
 from observations.ingest import ndjson
 from observations.ingest.base import Batch, Note, ReadOptions, Source
 from observations.ingest.ndjson import NDJSON
-from observations.ingest.ndjson_columns import fast_rows
+from observations.ingest.ndjson_columns import FastPath
 from observations.ingest.rows import observe_rows
 from observations.schema import check_observations, concat_observations
 from tests.log_strategies import RECORDS, damaged
@@ -34,7 +34,7 @@ def line(**fields: object) -> bytes:
 
 def fast(content: bytes) -> Batch | None:
     lines = content.count(b"\n") + (not content.endswith(b"\n"))
-    rows = fast_rows(content, 1, lines, {})
+    rows = FastPath().rows(content, 1, lines)
     return observe_rows(rows, "log.ndjson", OPTIONS) if rows is not None else None
 
 

@@ -235,7 +235,7 @@ class Records:
             values.extend([None] * (height - len(values)))
             column = feature_column(name, kind)
             columns[column] = (
-                _list_series(column, values)  # type: ignore[arg-type]
+                list_series(column, values)  # type: ignore[arg-type]
                 if kind == "list"
                 else pl.Series(column, values, dtype=KINDS[kind], strict=False)
             )
@@ -258,7 +258,7 @@ class Records:
 _AFTER_EACH = "\x1f"  # ASCII's own unit separator
 
 
-def _list_series(name: str, values: Sequence[Sequence[str] | None]) -> pl.Series:
+def list_series(name: str, values: Sequence[Sequence[str] | None]) -> pl.Series:
     """A series of lists of text.
 
     The lists are joined to text and split again by polars, which is 20 times as fast as handing it Python lists

@@ -14,25 +14,27 @@ Measured, 1,000,000 rows of 245 bytes: see ``tests/benchmarks/test_ndjson_speed.
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from typing import BinaryIO, TypeVar
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import BinaryIO
 
 import orjson
 import polars as pl
 
 from observations.ingest.base import Batch, Note, ReadOptions, Source
-from observations.ingest.ndjson_columns import fast_rows
+from observations.ingest.ndjson_columns import FastPath
 from observations.ingest.rows import RawRows, observe_rows
 from observations.ingest.text import as_utf8, head_as_utf8
 
-CHUNK_BYTES = 16 * 2**20
-"""Large enough for polars to use both cores, small enough for memory to stay flat."""
+CHUNK_BYTES = 8 * 2**20
+"""Large enough to be worth a call of polars, small enough for memory to stay flat."""
+
+WORKERS = 2
+"""Chunks that are read at a time: polars works on several cores, but what comes before and after does not."""
 
 PATIENCE = 3
 """Chunks in a row that the fast path may fail before it is no longer tried: its failures cost time."""
-
-_Item = TypeVar("_Item")
 
 LONGEST_LINE = 64 * 2**20
 """A line longer than this is no record."""
@@ -54,36 +56,41 @@ class NdjsonReader:
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Batch]:
         """One batch for each chunk of lines."""
-        with source.open() as stream, as_utf8(stream) as text:
-            for rows, notes in _ahead(_parts(text, source.label)):
-                batch = observe_rows(rows, source.label, options)
-                yield Batch(batch.observations, (*notes, *batch.notes))
+        reading = _Reading(source.label, options)
+        with source.open() as stream, as_utf8(stream) as text, ThreadPoolExecutor(WORKERS) as workers:
+            coming: deque[Future[Batch]] = deque()
+            first_line = 1
+            for chunk in _chunks(text):
+                ends = chunk.count(b"\n")
+                lines = ends + (not chunk.endswith(b"\n"))
+                coming.append(workers.submit(reading.batch, chunk, first_line, lines))
+                first_line += ends
+                if len(coming) > WORKERS:
+                    yield coming.popleft().result()
+            while coming:
+                yield coming.popleft().result()
 
 
-def _parts(stream: BinaryIO, label: str) -> Iterator[tuple[pl.DataFrame, list[Note]]]:
-    """The raw rows of each chunk, and the notes on its lines."""
-    first_line, failures = 1, 0
-    schema: dict[str, pl.DataType] = {}
-    for chunk in _chunks(stream):
-        ends = chunk.count(b"\n")
+class _Reading:
+    """The reading of one source: the same for all its chunks, in whatever thread."""
+
+    def __init__(self, label: str, options: ReadOptions) -> None:
+        self._label = label
+        self._options = options
+        self._fast = FastPath()
+        self._failures = 0
+
+    def batch(self, chunk: bytes, first_line: int, lines: int) -> Batch:
+        """The observations of a chunk, by the way that can be trusted with it."""
         notes: list[Note] = []
         rows = None
-        if failures < PATIENCE:
-            rows = fast_rows(chunk, first_line, ends + (not chunk.endswith(b"\n")), schema)
-            failures = 0 if rows is not None else failures + 1
+        if self._failures < PATIENCE:
+            rows = self._fast.rows(chunk, first_line, lines)
+            self._failures = 0 if rows is not None else self._failures + 1
         if rows is None:
-            rows = _repaired_rows(chunk, first_line, label, notes)
-        yield rows, notes
-        first_line += ends
-
-
-def _ahead(items: Iterator[_Item]) -> Iterator[_Item]:
-    """The items, each made while its predecessor is used: parsing leaves one of two cores idle by turns."""
-    with ThreadPoolExecutor(1) as worker:
-        coming = worker.submit(next, items, None)
-        while (item := coming.result()) is not None:
-            coming = worker.submit(next, items, None)
-            yield item
+            rows = _repaired_rows(chunk, first_line, self._label, notes)
+        batch = observe_rows(rows, self._label, self._options)
+        return Batch(batch.observations, (*notes, *batch.notes))
 
 
 def _chunks(stream: BinaryIO) -> Iterator[bytes]:

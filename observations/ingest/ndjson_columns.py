@@ -28,46 +28,49 @@ RENDERED = r"^(?:-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|\[.*|\{.*)$"
 _KEY_END = int.from_bytes(b'":', "little")
 
 
-def fast_rows(
-    chunk: bytes, first_line: int, lines: int, schema: dict[str, pl.DataType]
-) -> pl.DataFrame | None:
-    """The chunk's raw rows (`observations.ingest.rows`), or null if it needs the repairing path.
+class FastPath:
+    """Reads chunks of one source, from any number of threads.
 
-    Args:
-        chunk: whole lines.
-        first_line: the number of the first of them.
-        lines: how many there are.
-        schema: what the source's earlier chunks had; is extended.
-
+    The schema of a chunk that was read is tried on the next: to infer it anew takes as long as to read the chunk.
     """
-    escapes = b"\\" in chunk
-    if escapes and re.search(rb"\\u(?:[dD][89a-fA-F]|0000)", chunk):
-        return None  # polars reads a lone surrogate as NUL, without a word
-    frame = _read(chunk, schema)
-    if frame is None or frame.height != lines:
-        return None  # with blank lines among them, the other path counts
-    columns = _columns(frame, chunk)  # in any order: frames of observations are sorted by column when joined
-    if columns is None:
+
+    def __init__(self) -> None:
+        self._schema: dict[str, pl.DataType] = {}  # replaced as a whole, never changed
+
+    def rows(self, chunk: bytes, first_line: int, lines: int) -> pl.DataFrame | None:
+        """The chunk's raw rows (`observations.ingest.rows`), or null if it needs the repairing path.
+
+        Args:
+            chunk: whole lines.
+            first_line: the number of the first of them.
+            lines: how many there are.
+
+        """
+        if b"\\" in chunk and re.search(rb"\\u(?:[dD][89a-fA-F]|0000)", chunk):
+            return None  # polars reads a lone surrogate as NUL, without a word
+        frame = self._read(chunk)
+        if frame is None or frame.height != lines:
+            return None  # with blank lines among them, the other path counts
+        columns = _columns(frame, chunk)
+        if columns is None:
+            return None
+        numbers = pl.int_range(first_line, first_line + lines, dtype=pl.Int64, eager=True).alias(LINE)
+        return pl.DataFrame([numbers, *columns])
+
+    def _read(self, chunk: bytes) -> pl.DataFrame | None:
+        """The chunk as polars reads it with the known schema, else with the schema of all its own rows."""
+        members = _count_members(chunk)
+        for schema in (self._schema, None) if self._schema else (None,):
+            try:
+                frame = pl.read_ndjson(chunk, schema=schema, infer_schema_length=None)
+            except (pl.exceptions.PolarsError, ValueError):
+                continue
+            values = _count_values(frame)
+            if values == members or values == members - _count_nulls(chunk):
+                if schema is None:
+                    self._schema = dict(frame.schema)
+                return frame
         return None
-    numbers = pl.int_range(first_line, first_line + lines, dtype=pl.Int64, eager=True).alias(LINE)
-    return pl.DataFrame([numbers, *columns])
-
-
-def _read(chunk: bytes, schema: dict[str, pl.DataType]) -> pl.DataFrame | None:
-    """The chunk as polars reads it with the known schema, else with the schema of all its own rows."""
-    members = _count_members(chunk)
-    for known in (True, False) if schema else (False,):
-        try:
-            frame = pl.read_ndjson(chunk, schema=schema if known else None, infer_schema_length=None)
-        except (pl.exceptions.PolarsError, ValueError):
-            continue
-        values = _count_values(frame)
-        if values == members or values == members - _count_nulls(chunk):
-            if not known:
-                schema.clear()
-                schema.update(frame.schema)
-            return frame
-    return None
 
 
 def _count_members(chunk: bytes) -> int:

@@ -20,14 +20,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import cast
+from typing import Any, cast
 
 import orjson
 import polars as pl
 
 from observations.civil import zone
 from observations.errors import SettingError, SourceError, did_you_mean
-from observations.ingest.base import Batch, Note, ReadOptions, Value, kind_of, with_times
+from observations.ingest.base import Batch, Note, ReadOptions, Value, kind_of, list_series, with_times
 from observations.ingest.timestamps import parse_timestamps
 from observations.privacy import redact, redact_series
 from observations.schema import BASE, DERIVED, KINDS, Kind, feature_column, split_column
@@ -46,8 +46,8 @@ LARGEST_EXACT = 2**53
 DEEPEST = 8
 """Objects nested deeper are kept as JSON text."""
 
-RECORDS_AT_ONCE = 4_096
-"""Records that wait to be looked at together: few enough to stay in the processor's cache."""
+RECORDS_AT_ONCE = 512
+"""Records that wait to be looked at together: few enough for the garbage collector to leave them alone."""
 
 _Record = Mapping[str, object]
 _NOTHING: _Record = {}
@@ -385,11 +385,12 @@ def _default_notes(rows: pl.DataFrame, source: str) -> list[Note]:
     return notes
 
 
-def _scattered(
-    name: str, rows: list[int], values: list[object], dtype: pl.DataType, height: int
-) -> pl.Series:
+def _scattered(name: str, rows: list[int], values: list[Any], dtype: pl.DataType, height: int) -> pl.Series:
     """A series with `values` at `rows` and null elsewhere; of two values for one row the later stays."""
-    series = pl.Series(name, values, dtype=dtype, strict=False)
+    if dtype == KINDS["list"]:
+        series = list_series(name, values)
+    else:
+        series = pl.Series(name, values, dtype=dtype, strict=False)
     if len(rows) == height and rows == list(range(height)):
         return series
     places = pl.Series([None], dtype=pl.UInt32).new_from_index(0, height)
