@@ -98,6 +98,19 @@ def test_an_order_that_is_not_proved_is_asked_for() -> None:
     assert frame.get_column("local").dt.month().to_list() == [4]
 
 
+def test_a_date_without_order_among_others_is_a_reject() -> None:
+    """Damage to one cell does not cost the file."""
+    frame, notes = read("timestamp,a\n2026-03-01,1\n03/04/2026,2\n2026-03-02,3\n")
+    assert frame.height == 2
+    assert reasons(notes) == [("reject", "ambiguous_date_order", 3)]
+
+
+def test_a_first_line_that_names_the_delimiter_is_no_header() -> None:
+    """As Excel writes it."""
+    frame, _ = read("sep=;\ntimestamp;a\n2026-03-01;x,y\n")
+    assert frame.get_column("a:text").to_list() == ["x,y"]
+
+
 def test_decimal_commas_and_thousands_are_told_by_the_column() -> None:
     """By all of its cells, then by the delimiter."""
     frame, _ = read("timestamp;a;b;c\n2026-03-02;1,5;1.234,5;1.500\n2026-03-03;2;7;20\n")

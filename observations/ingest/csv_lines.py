@@ -8,7 +8,8 @@ reading goes on with the second.
 from __future__ import annotations
 
 import csv
-from collections import deque
+import re
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
@@ -24,6 +25,7 @@ LONGEST_LINE = 16 * 2**20
 """Bytes."""
 
 SAMPLE_LINES = 50
+_SAYS_DELIMITER = re.compile(r"(?i)sep=.")
 
 
 @dataclass(frozen=True)
@@ -74,19 +76,35 @@ class Feed:
 
 
 def delimiter_of(text: str) -> str | None:
-    """The delimiter that cuts the first lines into equally many cells, at least two; null if none does."""
-    lines = [line for line in text.splitlines()[:SAMPLE_LINES] if line.strip()]
-    best, best_score = None, (0.0, 0)
-    if lines and lines[0].lower().startswith("sep=") and len(lines[0]) == 5:
+    """The delimiter that cuts the first lines into equally many cells, at least two; null if none does.
+
+    A first line such as ``sep=;``, as Excel writes it, says it; so does a ``timestamp`` among the names.
+    """
+    lines = [line for line in re.split(r"\r\n|\n|\r", text)[:SAMPLE_LINES] if line.strip()]
+    if not lines:
+        return None
+    if _SAYS_DELIMITER.fullmatch(lines[0]):
         return lines[0][4]
-    for delimiter in DELIMITERS:
-        widths = [len(cells) for cells in csv.reader(lines, delimiter=delimiter)]
-        if widths and max(widths) > 1:
-            usual = max(set(widths), key=lambda width: (widths.count(width), width))
-            score = (widths.count(usual) / len(widths) if usual > 1 else 0.0, usual)
-            if score > best_score:
-                best, best_score = delimiter, score
-    return best if best_score[0] >= 0.5 else None
+    scores = {delimiter: _evenness(lines, delimiter) for delimiter in DELIMITERS}
+    best = max(scores, key=lambda delimiter: scores[delimiter])
+    return best if scores[best][1] >= 0.5 else None
+
+
+def is_header(cells: Sequence[str]) -> bool:
+    """Whether a first record names the columns, and does not only say what delimits them."""
+    return cells[0].lower() != "sep="
+
+
+def _evenness(lines: Sequence[str], delimiter: str) -> tuple[bool, float, int]:
+    """How well a delimiter fits: names a timestamp; share of lines with the usual number of cells; that number."""
+    try:
+        rows = list(csv.reader(lines, delimiter=delimiter))
+    except csv.Error:
+        return False, 0.0, 0
+    counts = Counter(len(cells) for cells in rows)
+    width, count = max(counts.items(), key=lambda item: (item[1], item[0]))
+    named = "timestamp" in (cell.strip().lower() for cell in rows[0])
+    return named and width > 1, count / len(rows) if width > 1 else 0.0, width
 
 
 def decoded(head: bytes) -> str:

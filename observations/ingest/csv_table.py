@@ -16,7 +16,7 @@ import polars as pl
 from observations.errors import SourceError
 from observations.ingest.base import BATCH_ROWS, Batch, Note, ReadOptions, Source
 from observations.ingest.csv_kinds import ColumnKind, ColumnProof, as_feature
-from observations.ingest.csv_lines import Row, decoded, delimiter_of, rows_of
+from observations.ingest.csv_lines import Row, decoded, delimiter_of, is_header, rows_of
 from observations.ingest.rows import LINE, TEXTS, column_parts, observe_rows, require_timestamp
 from observations.ingest.written_times import date_orders
 
@@ -56,7 +56,7 @@ class CsvReader:
 
         """
         delimiter = delimiter_of(decoded(source.head())) or ","
-        header = next(iter(rows_of(source, delimiter, None, [])), None)
+        header = next((row for row in rows_of(source, delimiter, None, []) if is_header(row.cells)), None)
         if header is None:
             raise SourceError(source.label, "is empty")
         columns = _columns(header.cells, source.label, options)
@@ -69,7 +69,7 @@ class CsvReader:
             rows = [row for row in rows if _fits(row, len(header.cells), source.label, notes)]
             raw = _raw_rows(rows, columns, kinds)
             batch = observe_rows(raw, source.label, settled)
-            _refuse_ambiguous(batch.notes)
+            _refuse_ambiguous(batch.notes, len(rows))
             yield Batch(batch.observations, (*notes, *batch.notes))
             notes.clear()
 
@@ -156,10 +156,16 @@ def _raw_rows(rows: Sequence[Row], columns: Sequence[Column], kinds: dict[str, C
     return pl.DataFrame(made)
 
 
-def _refuse_ambiguous(notes: Sequence[Note]) -> None:
-    for note in notes:
-        if note.reason == "ambiguous_date_order":
-            raise SourceError(f"{note.source}:{note.line}", note.message)
+def _refuse_ambiguous(notes: Sequence[Note], rows: int) -> None:
+    """Nothing, if the dates of which the order is not known are damage here and there.
+
+    Raises:
+        SourceError: they are half of the rows: this is how the file writes its dates.
+
+    """
+    ambiguous = [note for note in notes if note.reason == "ambiguous_date_order"]
+    if len(ambiguous) * 2 >= max(rows, 1) and ambiguous:
+        raise SourceError(f"{ambiguous[0].source}:{ambiguous[0].line}", ambiguous[0].message)
 
 
 CSV = CsvReader()
