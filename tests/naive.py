@@ -123,7 +123,7 @@ def is_more_than_chance(pattern: Pattern, null: float, hypotheses: float, settin
 def is_usual(pattern: Pattern, settings: Settings) -> bool:
     """Kept more often than `usual_rate`, with 90 % certainty under Jeffreys' prior."""
     k, n = pattern.vote_support, pattern.vote_opportunities
-    return bool(beta.ppf(0.1, k + 0.5, n - k + 0.5) > settings.usual_rate)
+    return bool(k > 0 and beta.ppf(0.1, k + 0.5, n - k + 0.5) > settings.usual_rate)
 
 
 def expire_by(pattern: Pattern, now: int, settings: Settings) -> None:
