@@ -119,6 +119,12 @@ def test_a_found_file_that_is_nothing_is_counted_where_it_was_found() -> None:
     assert dict(report.sources["pics"].counts) == {("left_out", "not_recognised"): 3}
 
 
+def test_a_folder_of_nothing_but_other_things_is_an_error() -> None:
+    """Somebody who names it expects something to be read."""
+    with pytest.raises(SourceError, match=r"^pics: has nothing in it of the formats that are read: .*JSON"):
+        read_observations([source(b"\0\1\2", f"pics/{n}.jpg", "pics") for n in range(3)], OPTIONS)
+
+
 @pytest.mark.parametrize(
     "error", [OSError(5, "Input/output error"), EOFError("cut"), zipfile.BadZipFile("bad CRC")]
 )

@@ -137,6 +137,14 @@ def test_a_link_in_an_archive_is_refused(tmp_path: Path) -> None:
         assert {note.reason for note in found.notes} == {"unsafe_member"}
 
 
+def test_an_office_document_is_told_from_an_archive(tmp_path: Path) -> None:
+    """It is a zip, and what is in it is no export."""
+    path = tmp_path / "times.xlsx"
+    path.write_bytes(zipped({"[Content_Types].xml": b"<x/>", "xl/workbook.xml": b"<x/>"}))
+    with pytest.raises(SourceError, match=r"it is an Office document; save its table as CSV\)$"):
+        find_sources([path])
+
+
 def test_an_archive_within_a_folder_is_looked_into(tmp_path: Path) -> None:
     """And a damaged one is a note, not an error."""
     (tmp_path / "good.zip").write_bytes(zipped({"a.txt": b"A"}))
@@ -184,7 +192,7 @@ def test_standard_input_can_be_looked_at_twice(monkeypatch: pytest.MonkeyPatch) 
         (lambda path: None, "there is no such file or folder"),
         (lambda path: path.write_bytes(b""), "is empty"),
         (lambda path: path.mkdir(), "the folder has nothing to read in it"),
-        (lambda path: path.write_bytes(b"PK\x03\x04 no zip"), r"the archive is damaged \(.+\)"),
+        (lambda path: path.write_bytes(b"PK\x03\x04 no zip"), r"cannot be read as an archive \(.+\)"),
         (lambda path: path.write_bytes(zipped({})), "the archive has nothing to read in it"),
     ],
 )

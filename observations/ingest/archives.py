@@ -46,7 +46,7 @@ def add_archive(path: Path, head: bytes, found: Found, found_in: str | None) -> 
         else:
             _add_tar(path, found)
     except (*DAMAGE, ValueError) as error:
-        found.cannot_read(str(path), f"the archive is damaged ({reason_of(error)})", found_in, error)
+        found.cannot_read(str(path), f"cannot be read as an archive ({reason_of(error)})", found_in, error)
     else:
         if found_in is None and len(found.sources) == before:
             raise SourceError(str(path), "the archive has nothing to read in it")
@@ -55,6 +55,8 @@ def add_archive(path: Path, head: bytes, found: Found, found_in: str | None) -> 
 
 def _add_zip(path: Path, found: Found) -> None:
     with zipfile.ZipFile(path) as archive:
+        if "[Content_Types].xml" in archive.namelist():
+            raise NotImplementedError("it is an Office document; save its table as CSV")
         members = sorted(archive.infolist(), key=lambda member: member.filename)
     for member in members:
         is_link = stat.S_ISLNK(member.external_attr >> 16)

@@ -50,4 +50,5 @@ def is_passed_over(name: str) -> bool:
 def reason_of(error: Exception) -> str:
     """What went wrong, without the file's name, on one line."""
     said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return said.strip().splitlines()[0].lower() if said.strip() else type(error).__name__
+    first = said.strip().splitlines()[0] if said.strip() else type(error).__name__
+    return first[:1].lower() + first[1:]

@@ -59,16 +59,18 @@ class NdjsonReader:
         reading = _Reading(source.label, options)
         with source.open() as stream, as_utf8(stream) as text, ThreadPoolExecutor(WORKERS) as workers:
             coming: deque[Future[Batch]] = deque()
-            first_line = 1
-            for chunk in _chunks(text):
-                ends = chunk.count(b"\n")
-                lines = ends + (not chunk.endswith(b"\n"))
-                coming.append(workers.submit(reading.batch, chunk, first_line, lines))
-                first_line += ends
-                if len(coming) > WORKERS:
-                    yield coming.popleft().result()
+            failure = None
+            try:
+                for chunk, first_line, lines in _chunks(text):
+                    coming.append(workers.submit(reading.batch, chunk, first_line, lines))
+                    if len(coming) > WORKERS:
+                        yield coming.popleft().result()
+            except Exception as error:
+                failure = error
             while coming:
                 yield coming.popleft().result()
+            if failure is not None:
+                raise failure
 
 
 class _Reading:
@@ -93,10 +95,15 @@ class _Reading:
         return Batch(batch.observations, (*notes, *batch.notes))
 
 
-def _chunks(stream: BinaryIO) -> Iterator[bytes]:
-    """The stream in pieces that end where a line ends (but for the last)."""
+def _chunks(stream: BinaryIO) -> Iterator[tuple[bytes, int, int]]:
+    """The stream in pieces that end where a line ends (but for the last), with the first line and how many."""
+    first_line = 1
     while chunk := stream.read(CHUNK_BYTES):
-        yield chunk if chunk.endswith(b"\n") else chunk + stream.readline(LONGEST_LINE)
+        if not chunk.endswith(b"\n"):
+            chunk += stream.readline(LONGEST_LINE)
+        ends = chunk.count(b"\n")
+        yield chunk, first_line, ends + (not chunk.endswith(b"\n"))
+        first_line += ends
 
 
 def _repaired_rows(chunk: bytes, first_line: int, label: str, notes: list[Note]) -> pl.DataFrame:

@@ -25,6 +25,9 @@ from observations.schema import KINDS, Kind, feature_column
 RENDERED = r"^(?:-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|\[.*|\{.*)$"
 """What polars may have made of a value that was no string."""
 
+SAMPLE_ROWS = 200
+"""Rows from which a schema is inferred first: to look at all takes as long again as to read them."""
+
 _KEY_END = int.from_bytes(b'":', "little")
 
 
@@ -58,11 +61,13 @@ class FastPath:
         return pl.DataFrame([numbers, *columns])
 
     def _read(self, chunk: bytes) -> pl.DataFrame | None:
-        """The chunk as polars reads it with the known schema, else with the schema of all its own rows."""
+        """The chunk as polars reads it with the known schema, else with that of its first rows, else of all."""
         members = _count_members(chunk)
-        for schema in (self._schema, None) if self._schema else (None,):
+        for schema, sample in ((self._schema, None), (None, SAMPLE_ROWS), (None, None)):
+            if schema == {}:
+                continue
             try:
-                frame = pl.read_ndjson(chunk, schema=schema, infer_schema_length=None)
+                frame = pl.read_ndjson(chunk, schema=schema, infer_schema_length=sample)
             except (pl.exceptions.PolarsError, ValueError):
                 continue
             values = _count_values(frame)

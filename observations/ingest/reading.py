@@ -115,21 +115,26 @@ def read_sources(
     the same), for a caller who will choose between differing records of one id by a rule of its own.
 
     Raises:
-        SourceError: a source that the person named cannot be read.
+        SourceError: a source that the person named cannot be read, or nothing that was found is of a known format.
 
     """
     report = report if report is not None else ReadingReport()
     seen = Seen()
+    found_in, recognised = None, False
     for source in sources:
         reader, trouble = _reader_of(source)
         if reader is None:
+            found_in = found_in or source.found_in
             report.add_all(trouble)
             yield Batch(empty_observations(), trouble)
             continue
+        recognised = True
         about = report.of(source.label)
         about.recognised = reader.name
         for batch in _read_source(source, reader, options):
             yield _finished(batch, options, about, seen, keep_repeats=keep_repeats)
+    if found_in is not None and not recognised:
+        raise SourceError(found_in, f"has nothing in it of the formats that are read: {_known_formats()}")
 
 
 def recognise(source: Source) -> Reader | None:
@@ -152,10 +157,13 @@ def _reader_of(source: Source) -> tuple[Reader | None, tuple[Note, ...]]:
     if reader is not None:
         return reader, ()
     if source.found_in is None:
-        known = ", ".join(reader.name for reader in READERS)
-        raise SourceError(source.label, f"is none of the formats that are read: {known}")
+        raise SourceError(source.label, f"is none of the formats that are read: {_known_formats()}")
     message = "is no export of a kind that is read"
     return None, (Note("left_out", source.found_in, "not_recognised", message, item=source.label),)
+
+
+def _known_formats() -> str:
+    return ", ".join(reader.name for reader in READERS)
 
 
 def _read_source(source: Source, reader: Reader, options: ReadOptions) -> Iterator[Batch]:
