@@ -10,6 +10,7 @@ from observations.ingest.fish import FISH
 from observations.ingest.json_logs import JSON
 from observations.ingest.mail import EML, MBOX
 from observations.ingest.ndjson import NDJSON
+from observations.ingest.ocel import OCEL
 from observations.ingest.parquet import PARQUET
 from observations.ingest.powershell import POWERSHELL
 from observations.ingest.xes import XES
@@ -19,6 +20,7 @@ READERS: tuple[Reader, ...] = (
     PARQUET,
     ATUIN,
     XES,
+    OCEL,  # before NDJSON and JSON, which its JSON also is
     CALENDAR,
     ACTIVITYWATCH,  # before NDJSON: an export is one line
     NDJSON,

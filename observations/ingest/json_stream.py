@@ -21,6 +21,10 @@ _BLANK = re.compile(r"[ \t\r\n]*")
 _NEXT_OBJECT = re.compile(r"[}\]]\s*,\s*(?=\{)|\n\s*(?=\{)")
 
 
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]]')
+_CLOSING = {"}": "{", "]": "["}
+
+
 class BrokenJson(Exception):  # noqa: N818  never leaves the readers: a broken piece becomes a note
     """A piece is no JSON. `line` is where it begins."""
 
@@ -44,6 +48,7 @@ class JsonStream:
         self._text = ""
         self._at = 0
         self._ended = False
+        self._indent: str | None = None  # before the piece at the cursor, if it begins a line
         self.line = 1
         self.cut = False  # the text ended within a list or an object
 
@@ -52,6 +57,8 @@ class JsonStream:
         while True:
             blank = _BLANK.match(self._text, self._at)
             assert blank is not None, "the pattern matches nothing too"
+            if "\n" in blank[0]:
+                self._indent = blank[0].rpartition("\n")[2]
             self._advance(blank.end())
             if self._at < len(self._text) or not self._more():
                 return self._text[self._at : self._at + 1]
@@ -90,6 +97,7 @@ class JsonStream:
         self._advance(self._at + 1)
         while (mark := self.peek()) not in ("]", ""):
             if mark == ",":
+                self._indent = None
                 self._advance(self._at + 1)
                 continue
             line = self.line
@@ -97,7 +105,7 @@ class JsonStream:
                 yield line, self.value()
             except BrokenJson as error:
                 yield line, error
-                self.skip_to_next_object()
+                self._skip_broken()
         self._close(mark)
 
     def members(self) -> Iterator[str]:
@@ -125,6 +133,21 @@ class JsonStream:
         """Move past the end of a list or object, or note that the text ends before it does."""
         self.cut = self.cut or not mark
         self._advance(self._at + len(mark))
+
+    def _skip_broken(self) -> None:
+        """Move past a broken element.
+
+        If it begins a line, to the next line that begins alike; else to where its braces close, if they do; else to
+        where an object begins, though that may be one within it.
+        """
+        while len(self._text) - self._at < READ_CHARACTERS and self._more():
+            pass
+        alike = self._text.find(f"\n{self._indent}{{", self._at) if self._indent is not None else -1
+        end = alike if alike >= 0 else _closed(self._text, self._at)
+        if end is None:
+            self.skip_to_next_object()
+        else:
+            self._advance(end)
 
     def skip_to_next_object(self) -> None:
         """Move past a broken piece, to the next place at which an object seems to begin; else to the end."""
@@ -157,3 +180,20 @@ class JsonStream:
         self._text = self._text[self._at :] + self._decode(fresh, final=self._ended)
         self._at = 0
         return True
+
+
+def _closed(text: str, start: int) -> int | None:
+    """Where the brace or bracket that opens at `start` is closed, if another element or the end follows."""
+    opened: list[str] = []
+    for token in _TOKEN.finditer(text, start, start + READ_CHARACTERS):
+        mark = token[0]
+        if mark in ("{", "["):
+            opened.append(mark)
+        elif mark in _CLOSING:
+            if not opened or opened.pop() != _CLOSING[mark]:
+                return None
+            if not opened:
+                follows = _BLANK.match(text, token.end())
+                assert follows is not None, "the pattern matches nothing too"
+                return token.end() if text[follows.end() : follows.end() + 1] in (",", "]") else None
+    return None
