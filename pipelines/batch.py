@@ -117,7 +117,7 @@ def detect(
     )
     found = find_sources(names)
     frame, report = read_observations(found.sources, options, found.notes)
-    check_anything_read(report, names, as_of)
+    check_anything_read(report, as_of)
     return detect_in_frame(frame, as_of=as_of, settings=settings, report=report)
 
 

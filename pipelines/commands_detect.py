@@ -79,7 +79,7 @@ def detect(
     with reading_progress() as reading:
         batches = reading.watch(read_sources(found.sources, options, report, keep_repeats=True))
         frame = unique_observations(concat_observations(batch.observations for batch in batches))
-    check_anything_read(report, sources, moment)
+    check_anything_read(report, moment)
     report_notes(report)
     with _progress() as progress:
         detection = detect_in_frame(frame, as_of=moment, report=report, progress=progress)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 
 import click
 from rich.console import Console
@@ -15,8 +14,7 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
-from observations.errors import SettingError, SourceError
-from observations.ingest import READERS
+from observations.errors import SettingError
 from observations.ingest.base import Batch
 from observations.ingest.reading import ReadingReport, SourceReport
 
@@ -30,22 +28,12 @@ PATIENCE_SECONDS = 1.0
 """Reading that is over sooner shows no progress."""
 
 
-def check_anything_read(
-    report: ReadingReport, names: Sequence[str | Path], as_of: datetime | None = None
-) -> None:
-    """Do nothing if there is something to work on.
+def check_anything_read(report: ReadingReport, as_of: datetime | None) -> None:
+    """Do nothing if there is something to judge by `as_of`.
 
     Raises:
-        SourceError: none of what these names stand for is an export that is read.
         SettingError: there is no observation up to `as_of`.
     """
-    if not any(source.recognised for source in report.sources.values()):
-        known = ", ".join(reader.name for reader in READERS)
-        rejects = [
-            f" ({n})" for source in report.sources.values() for n in source.notes if n.level == "reject"
-        ]
-        problem = f"there is nothing to read in it{''.join(rejects[:1])}; what is read: {known}"
-        raise SourceError(", ".join(map(str, names)), problem)
     if as_of is not None and report.observations == 0:
         raise SettingError(
             f"there is no observation up to --as-of {as_of:%Y-%m-%d %H:%M %Z}; name a later time"

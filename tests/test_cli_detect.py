@@ -395,7 +395,7 @@ WRONG: tuple[tuple[Callable[[Path], list[str | Path]], str], ...] = (
     (missing, "there is no such file or folder"),
     (empty, "is empty"),
     (empty_folder, "has nothing to read in it"),
-    (nothing_readable, "there is nothing to read in it; what is read: .*iCalendar"),
+    (nothing_readable, "has nothing in it of the formats that are read: .*iCalendar"),
     (binary, "is none of the formats that are read: .*iCalendar"),
     (unknown_zone, r"unknown time zone 'Europe/Berln'; did you mean Europe/Berlin\?"),
     (as_of_too_early, "no observation up to --as-of 2020-01-01 00:00"),
