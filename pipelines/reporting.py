@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import click
@@ -16,10 +17,13 @@ from rich.text import Text
 
 from observations.errors import SettingError
 from observations.ingest.base import Batch
-from observations.ingest.reading import ReadingReport, SourceReport
+from observations.ingest.reading_report import ReadingReport, SourceReport
 
 LINES_A_SOURCE = 20
 """Notes shown for each source; the rest is counted."""
+
+SOURCES_A_REASON = 5
+"""From this source on, what was said of others for the same reason is only counted."""
 
 WIDTH_OF_NO_TERMINAL = 200
 """Columns of a table in a file or a pipe, where nobody sees a right margin."""
@@ -47,19 +51,61 @@ def report_reading(report: ReadingReport) -> None:
 
 
 def report_notes(report: ReadingReport) -> None:
-    """Say on standard error what could not be read or was assumed, line by line."""
+    """Say on standard error what could not be read, was assumed or left out.
+
+    Rejects and warnings line by line, up to a limit for each source; what is the same in source after source is
+    only counted from the `SOURCES_A_REASON`-th on.
+    """
+    hushed = _Hushed()
     for source in report.sources.values():
-        shown = [note for note in source.notes if note.level != "left_out"][:LINES_A_SOURCE]
-        for note in shown:
+        new = {key: count for key, count in source.counts.items() if hushed.is_new(source, *key, count)}
+        wanted = [
+            note for note in source.notes if note.level != "left_out" and (note.level, note.reason) in new
+        ]
+        for note in wanted[:LINES_A_SOURCE]:
             click.echo(str(note), err=True)
-        more = sum(n for (level, _), n in source.counts.items() if level != "left_out") - sum(
-            n.count for n in shown
-        )
-        if more > 0:
+        said = sum(note.count for note in wanted[:LINES_A_SOURCE])
+        if (more := sum(count for (level, _), count in new.items() if level != "left_out") - said) > 0:
             click.echo(f"{source.label}: … and {more:,} more", err=True)
-        for reason, message, count in _left_out(source):
-            if reason != "repeated":
-                click.echo(f"{source.label}: {count:,} left out: {message}", err=True)
+        for (level, reason), count in new.items():
+            if level == "left_out" and reason != "repeated":
+                click.echo(f"{source.label}: {count:,} left out: {_message(source, level, reason)}", err=True)
+    for line in hushed.lines():
+        click.echo(line, err=True)
+
+
+@dataclass
+class _Hushed:
+    """What was said of enough sources not to be said of others."""
+
+    told: Counter[tuple[str, str]] = field(default_factory=Counter)
+    kept: dict[tuple[str, str], list[int]] = field(default_factory=dict)  # records, sources
+    messages: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def is_new(self, source: SourceReport, level: str, reason: str, count: int) -> bool:
+        """Whether to say it of this source; it is counted if not."""
+        key = (level, reason)
+        self.told[key] += 1
+        if self.told[key] < SOURCES_A_REASON or reason == "repeated":
+            return True
+        kept = self.kept.setdefault(key, [0, 0])
+        kept[0] += count
+        kept[1] += 1
+        self.messages.setdefault(key, _message(source, level, reason))
+        return False
+
+    def lines(self) -> Iterator[str]:
+        """One line for each reason."""
+        for key, (count, sources) in self.kept.items():
+            left_out = " left out" if key[0] == "left_out" else ""
+            yield f"… and {count:,} more{left_out} in {plural(sources, 'other source')}: {self.messages[key]}"
+
+
+def _message(source: SourceReport, level: str, reason: str) -> str:
+    """What is said about the first of the source's records to which this happened."""
+    return next(
+        (note.message for note in source.notes if (note.level, note.reason) == (level, reason)), reason
+    )
 
 
 def summary(report: ReadingReport) -> str:
@@ -89,14 +135,6 @@ def explain(report: ReadingReport) -> None:
     if not screen.is_terminal:
         screen.width = WIDTH_OF_NO_TERMINAL
     screen.print(table)
-
-
-def _left_out(source: SourceReport) -> Iterator[tuple[str, str, int]]:
-    """For each reason for which records were left out: the reason, what is said about it, how many."""
-    said = {note.reason: str(note.message) for note in reversed(source.notes) if note.level == "left_out"}
-    for (level, reason), count in source.counts.items():
-        if level == "left_out":
-            yield reason, said.get(reason, reason), count
 
 
 def plural(count: int, noun: str) -> str:

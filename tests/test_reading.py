@@ -15,16 +15,11 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from observations.errors import SourceError
-from observations.ingest import READERS, reading
+from observations.ingest import READERS, reading_report, recognition
 from observations.ingest.base import Batch, ReadOptions, Source
-from observations.ingest.reading import (
-    ReadingReport,
-    Seen,
-    SourceReport,
-    read_observations,
-    read_sources,
-    recognise,
-)
+from observations.ingest.reading import Seen, read_observations, read_sources
+from observations.ingest.reading_report import ReadingReport, SourceReport
+from observations.ingest.recognition import recognise
 from observations.ingest.sources import find_sources
 from observations.schema import ORDER, check_observations, empty_observations
 from tests.log_strategies import RECORDS, ndjson
@@ -179,11 +174,59 @@ def test_a_takeout_is_read_whole(tmp_path: Path) -> None:
 
 def test_notes_are_capped_and_counted_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many there are."""
-    monkeypatch.setattr(reading, "NOTES_KEPT", 5)
+    monkeypatch.setattr(reading_report, "NOTES_KEPT", 5)
     _, report = read_observations([source(ndjson([record("1")]) * 3 + b"bad\n" * 9)], OPTIONS)
     about = report.sources["log.ndjson"]
     assert len(about.notes) == 5
     assert about.counts["reject", "bad_line"] == 9
+
+
+def test_a_found_file_of_a_common_form_must_have_a_time() -> None:
+    """Else a folder of anything at all makes a list of complaints; what is named is told what it lacks."""
+    other = b'{"title": "a picture", "views": 3}'
+    sources = [source(other, "pics/1.json", "pics"), source(b"a,b\n1,2\n", "pics/2.csv", "pics")]
+    _, report = read_observations([*sources, source(ndjson([record("1")]))], OPTIONS)
+    assert dict(report.sources["pics"].counts) == {("left_out", "not_recognised"): 2}
+    _, report = read_observations([source(other, "1.json")], OPTIONS)
+    assert report.count("reject") == 1
+    mapped = ReadOptions(UNTIL, mapping={"timestamp": "When"})
+    frame, _ = read_observations([source(b'{"When": "2026-03-02"}', "a.json", "folder")], mapped)
+    assert frame.height == 1
+
+
+def mail(number: int) -> bytes:
+    return (
+        f"From: ada@x.org\nTo: bo@x.org\nDate: Mon, 2 Mar 2026 10:{number:02d}:00 +0100\n"
+        f"Message-ID: <{number}@x>\nSubject: Hi\n\nbody\n"
+    ).encode()
+
+
+def test_files_of_one_record_each_are_read_together() -> None:
+    """A folder of mails is one entry in the report, one that was named is its own."""
+    folder = [source(mail(n), f"mail/cur/{n}:2,S", "mail") for n in range(3)]
+    _, report = read_observations([*folder, source(ndjson([record("1")])), source(mail(4), "a.eml")], OPTIONS)
+    assert [(about.label, about.files, about.observations) for about in report.sources.values()] == [
+        ("mail", 3, 3),
+        ("log.ndjson", 1, 1),
+        ("a.eml", 1, 1),
+    ]
+    named = [source(mail(n), f"mails/{n}.eml") for n in range(2)]
+    batches = list(read_sources(named, OPTIONS))
+    assert [batch.observations.height for batch in batches] == [2]
+
+
+def test_a_file_among_many_that_fails_is_named() -> None:
+    """What was read before it stays."""
+
+    def failing() -> io.BytesIO:
+        raise OSError(5, "Input/output error")
+
+    folder = [source(mail(n), f"mail/cur/{n}", "mail") for n in range(3)]
+    folder[1] = Source("mail/cur/1", failing, found_in="mail", beginning=mail(1))
+    frame, report = read_observations(folder, OPTIONS)
+    (note,) = [note for note in report.sources["mail"].notes if note.level == "reject"]
+    assert str(note) == "mail/cur/1: cannot be read (input/output error)"
+    assert frame.height == 2
 
 
 def test_batches_come_as_they_are_read() -> None:
@@ -258,7 +301,7 @@ def test_a_reader_s_own_error_is_a_note_for_a_found_source(monkeypatch: pytest.M
             raise SourceError(source.label, "has no time")
             yield
 
-    monkeypatch.setattr(reading, "READERS", (Refusing(), *READERS))
+    monkeypatch.setattr(recognition, "READERS", (Refusing(), *READERS))
     sources = [source(b"refuse", "a", "folder"), source(ndjson([record("1")]), "b", "folder")]
     frame, report = read_observations(sources, OPTIONS)
     assert frame.height == 1

@@ -10,6 +10,7 @@ import io
 import lzma
 import stat
 import tarfile
+import weakref
 import zipfile
 import zlib
 from functools import partial
@@ -54,11 +55,10 @@ def add_archive(path: Path, head: bytes, found: Found, found_in: str | None) -> 
 
 
 def _add_zip(path: Path, found: Found) -> None:
-    with zipfile.ZipFile(path) as archive:
-        if "[Content_Types].xml" in archive.namelist():
-            raise NotImplementedError("it is an Office document; save its table as CSV")
-        members = sorted(archive.infolist(), key=lambda member: member.filename)
-    for member in members:
+    shared = _Zip(path)
+    if "[Content_Types].xml" in shared.archive.NameToInfo:
+        raise NotImplementedError("it is an Office document; save its table as CSV")
+    for member in sorted(shared.archive.infolist(), key=lambda member: member.filename):
         is_link = stat.S_ISLNK(member.external_attr >> 16)
         label = f"{path}!{member.filename}"
         if member.is_dir() or not _is_wanted(
@@ -68,12 +68,18 @@ def _add_zip(path: Path, found: Found) -> None:
         if member.flag_bits & 1:
             found.notes.append(Note("reject", label, "encrypted", "is encrypted"))
         else:
-            found.sources.append(Source(label, partial(_open_zip_member, path, member), found_in=str(path)))
+            found.sources.append(Source(label, partial(shared.open, member), found_in=str(path)))
 
 
-def _open_zip_member(path: Path, member: zipfile.ZipInfo) -> BinaryIO:
-    with zipfile.ZipFile(path) as archive:  # the stream keeps the file open until it is closed itself
-        return io.BufferedReader(cast("io.RawIOBase", archive.open(member)))
+class _Zip:
+    """A zip that stays open for all its members, for to open it is to read the list of them; closed with the last."""
+
+    def __init__(self, path: Path) -> None:
+        self.archive = zipfile.ZipFile(path)
+        weakref.finalize(self, self.archive.close)
+
+    def open(self, member: zipfile.ZipInfo) -> BinaryIO:
+        return io.BufferedReader(cast("io.RawIOBase", self.archive.open(member)))
 
 
 def _is_tar(path: Path, head: bytes) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import BinaryIO, Literal, Protocol
+from typing import BinaryIO, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import polars as pl
@@ -23,6 +23,9 @@ from observations.schema import BASE, KINDS, Kind, feature_column, feature_colum
 
 BATCH_ROWS = 50_000
 """Rows a reader gathers before it hands a batch on: memory stays flat, frames stay worth their overhead."""
+
+HEAD_BYTES = 65_536
+"""First bytes by which a format is recognised."""
 
 Value = str | bool | int | float | Sequence[str]
 
@@ -102,7 +105,7 @@ class Source:
         """The bytes, from their beginning."""
         return self.opener()
 
-    def head(self, size: int = 65_536) -> bytes:
+    def head(self, size: int = HEAD_BYTES) -> bytes:
         """The first bytes: what a format is recognised by."""
         if self.beginning is not None:
             return self.beginning[:size]
@@ -163,6 +166,15 @@ class Reader(Protocol):
 # Instants are handed to polars as integers, which it takes in five times as fast as aware datetimes.
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+
+
+@runtime_checkable
+class ManyReader(Reader, Protocol):
+    """A format of which a file is one record, so that many are read together."""
+
+    def read_all(self, sources: Iterable[Source], options: ReadOptions) -> Iterator[Batch]:
+        """The observations and notes of all the sources, in common batches."""
+        ...
 
 
 @dataclass

@@ -7,75 +7,21 @@ overlap.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
 
 from observations.errors import SourceError
-from observations.ingest import READERS
 from observations.ingest.archives import DAMAGE
-from observations.ingest.base import Batch, Note, Reader, ReadOptions, Source, complete
+from observations.ingest.base import Batch, Note, ReadOptions, Source, complete
 from observations.ingest.finding import reason_of
+from observations.ingest.reading_report import ReadingReport, SourceReport
+from observations.ingest.recognition import Part, cannot_read, known_formats, parts_of
 from observations.schema import concat_observations, empty_observations, unique_observations
 
-NOTES_KEPT = 1_000
-"""Notes kept for each source; what is beyond is counted and forgotten."""
-
-
-@dataclass
-class SourceReport:
-    """What became of one source.
-
-    Attributes:
-        label: what the person calls it.
-        recognised: the format it was read as; null if it is none that is known.
-        observations: how many it gave that no source before it had given.
-        counts: how many records each (level, reason) speaks for.
-        notes: the first `NOTES_KEPT` notes, as they came.
-
-    """
-
-    label: str
-    recognised: str | None = None
-    observations: int = 0
-    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
-    notes: list[Note] = field(default_factory=list)
-
-    def add(self, note: Note) -> None:
-        """Count the note, and keep it if there is room."""
-        self.counts[note.level, note.reason] += note.count
-        if len(self.notes) < NOTES_KEPT:
-            self.notes.append(note)
-
-
-@dataclass
-class ReadingReport:
-    """What became of each source, in the order in which they were read."""
-
-    sources: dict[str, SourceReport] = field(default_factory=dict)
-
-    def of(self, label: str) -> SourceReport:
-        """The report of the source with this label."""
-        return self.sources.setdefault(label, SourceReport(label))
-
-    def add_all(self, notes: Iterable[Note]) -> None:
-        """Count notes, each at its source."""
-        for note in notes:
-            self.of(note.source).add(note)
-
-    @property
-    def observations(self) -> int:
-        """How many observations there are."""
-        return sum(source.observations for source in self.sources.values())
-
-    def count(self, level: str) -> int:
-        """How many records the notes of this level speak for."""
-        return sum(
-            n for source in self.sources.values() for (lv, _), n in source.counts.items() if lv == level
-        )
+__all__ = ["ReadingReport", "Seen", "read_observations", "read_sources"]
 
 
 def read_observations(
@@ -96,9 +42,8 @@ def read_observations(
     report.add_all(notes)
     frames = [batch.observations for batch in read_sources(sources, options, report, keep_repeats=True)]
     unique = unique_observations(concat_observations(frames))
-    return concat_observations(
-        [unique]
-    ), report  # a version that was not chosen may have been alone in a feature
+    # Again, for a version that was not chosen may have been alone in a feature.
+    return concat_observations([unique]), report
 
 
 def read_sources(
@@ -120,68 +65,52 @@ def read_sources(
     """
     report = report if report is not None else ReadingReport()
     seen = Seen()
-    found_in, recognised = None, False
-    for source in sources:
-        reader, trouble = _reader_of(source)
-        if reader is None:
-            found_in = found_in or source.found_in
-            report.add_all(trouble)
-            yield Batch(empty_observations(), trouble)
+    found_in, anything = None, False
+    for part in parts_of(sources, options):
+        if part.note is not None:
+            found_in = found_in or part.found_in
+            report.of(part.note.source).add(part.note)
+            yield Batch(empty_observations(), (part.note,))
             continue
-        recognised = True
-        about = report.of(source.label)
-        about.recognised = reader.name
-        for batch in _read_source(source, reader, options):
+        anything = True
+        about = report.of(part.label)
+        for batch in _read_part(part, options, about):
             yield _finished(batch, options, about, seen, keep_repeats=keep_repeats)
-    if found_in is not None and not recognised:
-        raise SourceError(found_in, f"has nothing in it of the formats that are read: {_known_formats()}")
+    if found_in is not None and not anything:
+        raise SourceError(found_in, f"has nothing in it of the formats that are read: {known_formats()}")
 
 
-def recognise(source: Source) -> Reader | None:
-    """The first of `READERS` that recognises the source; null if none does."""
-    head = source.head()
-    return next((reader for reader in READERS if reader.recognises(head, source.name)), None)
-
-
-def _reader_of(source: Source) -> tuple[Reader | None, tuple[Note, ...]]:
-    """The reader for the source, or a note on why there is none.
-
-    Raises:
-        SourceError: there is none, and the person named the source.
-
-    """
+def _read_part(part: Part, options: ReadOptions, about: SourceReport) -> Iterator[Batch]:
+    """The batches of sources that are read together; that one cannot be read is a note if it was found."""
+    assert part.reader is not None, "parts without a reader have a note"
+    about.recognised = part.reader.name
+    current: list[Source] = []
+    counted = replace(part, sources=_watched(part.sources, current, about))
     try:
-        reader = recognise(source)
-    except (OSError, *DAMAGE) as error:
-        return None, (_cannot_read(source, f"cannot be read ({reason_of(error)})", error),)
-    if reader is not None:
-        return reader, ()
-    if source.found_in is None:
-        raise SourceError(source.label, f"is none of the formats that are read: {_known_formats()}")
-    message = "is no export of a kind that is read"
-    return None, (Note("left_out", source.found_in, "not_recognised", message, item=source.label),)
-
-
-def _known_formats() -> str:
-    return ", ".join(reader.name for reader in READERS)
-
-
-def _read_source(source: Source, reader: Reader, options: ReadOptions) -> Iterator[Batch]:
-    """The batches of one source; that it cannot be read is an error only if the person named it."""
-    try:
-        yield from reader.read(source, options)
+        yield from counted.batches(options)
     except SourceError as error:
-        if source.found_in is None:
+        if part.found_in is None:
             raise
-        yield _note_only(Note("reject", source.label, "unreadable", error.problem))
+        yield _note_only(Note("reject", error.source, "unreadable", error.problem))
     except (OSError, *DAMAGE) as error:
-        yield _note_only(_cannot_read(source, f"cannot be read to its end ({reason_of(error)})", error))
+        problem = f"cannot be read to its end ({reason_of(error)})"
+        yield _note_only(cannot_read(current[-1], problem, error))
 
 
-def _cannot_read(source: Source, problem: str, error: Exception) -> Note:
-    if source.found_in is None:
-        raise SourceError(source.label, problem) from error
-    return Note("reject", source.label, "unreadable", problem)
+def _watched(sources: Iterator[Source], current: list[Source], about: SourceReport) -> Iterator[Source]:
+    """The sources, counted, and the one that is being read noted down.
+
+    One of many that cannot even be opened is left out here: it must not end the reading of the others.
+    """
+    for source in sources:
+        current[:] = [source]
+        try:
+            source.open().close()
+        except (OSError, *DAMAGE) as error:
+            about.add(cannot_read(source, f"cannot be read ({reason_of(error)})", error))
+            continue
+        about.files += 1
+        yield source
 
 
 def _note_only(note: Note) -> Batch:
@@ -242,9 +171,7 @@ class Seen:
         keys = frame.select(pl.struct("user_id", "id").hash()).to_series()
         met = ~keys.is_first_distinct().to_numpy()
         hashes = keys.to_numpy()
-        order = np.argsort(
-            hashes
-        )  # looked up in their order, neighbours lie in the cache: five times as fast
+        order = np.argsort(hashes)  # looked up in order, neighbours lie in the cache: five times as fast
         for run in self._runs:
             places = np.minimum(np.searchsorted(run, hashes[order]), len(run) - 1)
             met[order] |= run[places] == hashes[order]

@@ -1,0 +1,67 @@
+"""What became of the sources of a run: recognised as what, how many observations, what was left and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from observations.ingest.base import Note
+
+NOTES_KEPT = 1_000
+"""Notes kept for each source; what is beyond is counted and forgotten."""
+
+
+@dataclass
+class SourceReport:
+    """What became of one source.
+
+    Attributes:
+        label: what the person calls it; a folder, for files that are one record each.
+        recognised: the format it was read as; null if it is none that is known.
+        files: how many there are of it.
+        observations: how many it gave that no source before it had given.
+        counts: how many records each (level, reason) speaks for.
+        notes: the first `NOTES_KEPT` notes, as they came.
+
+    """
+
+    label: str
+    recognised: str | None = None
+    files: int = 0
+    observations: int = 0
+    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    notes: list[Note] = field(default_factory=list)
+
+    def add(self, note: Note) -> None:
+        """Count the note, and keep it if there is room."""
+        self.counts[note.level, note.reason] += note.count
+        if len(self.notes) < NOTES_KEPT:
+            self.notes.append(note)
+
+
+@dataclass
+class ReadingReport:
+    """What became of each source, in the order in which they were read."""
+
+    sources: dict[str, SourceReport] = field(default_factory=dict)
+
+    def of(self, label: str) -> SourceReport:
+        """The report of the source with this label."""
+        return self.sources.setdefault(label, SourceReport(label))
+
+    def add_all(self, notes: Iterable[Note]) -> None:
+        """Count notes, each at its source."""
+        for note in notes:
+            self.of(note.source).add(note)
+
+    @property
+    def observations(self) -> int:
+        """How many observations there are."""
+        return sum(source.observations for source in self.sources.values())
+
+    def count(self, level: str) -> int:
+        """How many records the notes of this level speak for."""
+        return sum(
+            n for source in self.sources.values() for (lv, _), n in source.counts.items() if lv == level
+        )
