@@ -98,6 +98,20 @@ def test_rejects_are_named_up_to_a_limit_and_counted(tmp_path: Path) -> None:
     assert said[-2:] == ["log.ndjson: … and 10 more", "2 observations from 1 source; 30 could not be read"]
 
 
+def test_what_is_the_same_everywhere_is_counted(tmp_path: Path) -> None:
+    """A folder of a hundred files with the same flaw makes no hundred lines."""
+    Path("logs").mkdir()
+    for number in range(100):
+        Path(f"logs/{number:03}.ndjson").write_text(LOG.replace('"1"', f'"{number}"') + "bad\nbad\n")
+    said = run("logs").stderr.splitlines()
+    assert said[0] == "logs/000.ndjson:3: the line is no JSON object"
+    assert said[-2:] == [
+        "… and 192 more in 96 other sources: the line is no JSON object",
+        "100 observations from 100 sources; 200 could not be read; 100 left out",
+    ]
+    assert len(said) == 10
+
+
 def test_explain_says_what_became_of_everything(tmp_path: Path) -> None:
     """On standard output, in place of the observations."""
     with zipfile.ZipFile("takeout.zip", "w") as archive:

@@ -34,13 +34,13 @@ def line(**fields: object) -> bytes:
 
 def fast(content: bytes) -> Batch | None:
     lines = content.count(b"\n") + (not content.endswith(b"\n"))
-    rows = FastPath().rows(content, 1, lines)
+    rows = FastPath().rows(content, range(1, lines + 1))
     return observe_rows(rows, "log.ndjson", OPTIONS) if rows is not None else None
 
 
 def repaired(content: bytes) -> Batch:
     notes: list[Note] = []
-    rows = ndjson._repaired_rows(content, 1, "log.ndjson", notes)
+    rows = ndjson._one_by_one(content, 1, "log.ndjson", notes)
     batch = observe_rows(rows, "log.ndjson", OPTIONS)
     return Batch(batch.observations, (*notes, *batch.notes))
 
@@ -67,6 +67,26 @@ def test_the_paths_agree_on_damaged_files_too(content: bytes) -> None:
     quick = fast(content) if content.strip() else None
     if quick is not None:
         assert_same(quick, repaired(content))
+
+
+@given(st.lists(RECORDS, min_size=1, max_size=4).map(written).flatmap(damaged))
+@settings(deadline=None, max_examples=150)
+def test_what_is_mended_is_what_is_read_one_by_one(content: bytes) -> None:
+    """The lines that are handed to the fast path again say what they said."""
+    notes: list[Note] = []
+    mended, numbers = ndjson._mended(content, 1, "log.ndjson", notes)
+    rows = FastPath().rows(mended, numbers) if mended else None
+    if rows is not None:
+        batch = observe_rows(rows, "log.ndjson", OPTIONS)
+        assert_same(Batch(batch.observations, (*notes, *batch.notes)), repaired(content))
+
+
+def test_a_file_with_bad_lines_goes_back_to_the_fast_path() -> None:
+    """NaN, blank and broken lines cost one look at each line, no more."""
+    content = line(features={"a": 1}) * 3 + b"bad\n\n" + line(features={"a": float("nan")})
+    mended, numbers = ndjson._mended(content, 1, "log.ndjson", [])
+    assert numbers == [1, 2, 3, 6]
+    assert FastPath().rows(mended, numbers) is not None
 
 
 @pytest.mark.parametrize(
@@ -161,6 +181,13 @@ def test_a_mark_carriage_returns_and_blank_lines_are_fine() -> None:
     content = b"\xef\xbb\xbf" + (line(id="1") + b"\n" + line(id="2")).replace(b"\n", b"\r\n")
     frame, notes = read(content)
     assert frame.get_column("id").to_list() == ["1", "2"]
+    assert notes == []
+
+
+def test_half_a_surrogate_pair_is_no_text() -> None:
+    """It is shown as what it is not."""
+    frame, notes = read(b'{"type":"a","action":"b","timestamp":1772443800,"title":"x\\ud800y"}\n')
+    assert frame.get_column("title:text").to_list() == ["x?y"]
     assert notes == []
 
 

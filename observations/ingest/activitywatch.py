@@ -21,7 +21,8 @@ import polars as pl
 from observations.ingest.base import BATCH_ROWS, Batch, Note, ReadOptions, Source
 from observations.ingest.json_logs import bad_record, cut_note
 from observations.ingest.json_stream import BrokenJson, JsonStream
-from observations.ingest.rows import RawRows, observe_rows
+from observations.ingest.raw_rows import RawRows
+from observations.ingest.rows import observe_rows
 from observations.ingest.text import as_utf8, head_as_utf8
 from observations.schema import empty_observations
 
@@ -80,7 +81,7 @@ class ActivityWatchReader:
 
 @dataclass
 class Bucket:
-    """A bucket as far as it was read. Its events are raw rows (`observations.ingest.rows`)."""
+    """A bucket as far as it was read. Its events are raw rows (`observations.ingest.raw_rows`)."""
 
     name: str = ""
     type: str | None = None

@@ -17,7 +17,8 @@ from observations.errors import SourceError
 from observations.ingest.base import BATCH_ROWS, Batch, Note, ReadOptions, Source
 from observations.ingest.csv_kinds import ColumnKind, ColumnProof, as_feature
 from observations.ingest.csv_lines import Row, decoded, delimiter_of, is_header, rows_of
-from observations.ingest.rows import LINE, TEXTS, column_parts, observe_rows, require_timestamp
+from observations.ingest.raw_rows import LINE, TEXTS
+from observations.ingest.rows import column_parts, observe_rows, require_timestamp
 from observations.ingest.written_times import date_orders
 
 NAMES_THAT_VOUCH = (".csv", ".tsv", ".tab")

@@ -1,6 +1,6 @@
 """JSON that is not one record a line: an array of records, records written over several lines, a wrapped list.
 
-A record is what a line of NDJSON is (`observations.ingest.rows`). ``{"events": [...]}`` and the like, with a list
+A record is what a line of NDJSON is (`observations.ingest.raw_rows`). ``{"events": [...]}`` and the like, with a list
 of objects under one of `WRAPPERS`, is that list.
 """
 
@@ -11,7 +11,8 @@ from collections.abc import Iterator
 
 from observations.ingest.base import BATCH_ROWS, Batch, Note, ReadOptions, Source
 from observations.ingest.json_stream import BrokenJson, JsonStream
-from observations.ingest.rows import RawRows, observe_rows
+from observations.ingest.raw_rows import RawRows
+from observations.ingest.rows import observe_rows
 from observations.ingest.text import as_utf8, head_as_utf8
 
 WRAPPERS = (

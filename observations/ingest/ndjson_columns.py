@@ -13,13 +13,13 @@ The argument that nothing is changed, for a chunk that passes:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import orjson
 import polars as pl
 
-from observations.ingest.rows import LARGEST_EXACT, LINE, TEXTS
+from observations.ingest.raw_rows import LARGEST_EXACT, LINE, TEXTS
 from observations.schema import KINDS, Kind, feature_column
 
 RENDERED = r"^(?:-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|\[.*|\{.*)$"
@@ -40,25 +40,23 @@ class FastPath:
     def __init__(self) -> None:
         self._schema: dict[str, pl.DataType] = {}  # replaced as a whole, never changed
 
-    def rows(self, chunk: bytes, first_line: int, lines: int) -> pl.DataFrame | None:
-        """The chunk's raw rows (`observations.ingest.rows`), or null if it needs the repairing path.
+    def rows(self, chunk: bytes, numbers: Sequence[int]) -> pl.DataFrame | None:
+        """The chunk's raw rows (`observations.ingest.raw_rows`), or null if it needs the repairing path.
 
         Args:
             chunk: whole lines.
-            first_line: the number of the first of them.
-            lines: how many there are.
+            numbers: the number of each of them in its source.
 
         """
         if b"\\" in chunk and re.search(rb"\\u(?:[dD][89a-fA-F]|0000)", chunk):
             return None  # polars reads a lone surrogate as NUL, without a word
         frame = self._read(chunk)
-        if frame is None or frame.height != lines:
+        if frame is None or frame.height != len(numbers):
             return None  # with blank lines among them, the other path counts
         columns = _columns(frame, chunk)
         if columns is None:
             return None
-        numbers = pl.int_range(first_line, first_line + lines, dtype=pl.Int64, eager=True).alias(LINE)
-        return pl.DataFrame([numbers, *columns])
+        return pl.DataFrame([pl.Series(LINE, numbers, dtype=pl.Int64), *columns])
 
     def _read(self, chunk: bytes) -> pl.DataFrame | None:
         """The chunk as polars reads it with the known schema, else with that of its first rows, else of all."""

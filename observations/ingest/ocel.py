@@ -18,7 +18,8 @@ import lxml.etree as etree
 from observations.ingest.base import BATCH_ROWS, Batch, Note, ReadOptions, Source
 from observations.ingest.json_logs import bad_record, cut_note
 from observations.ingest.json_stream import BrokenJson, JsonStream
-from observations.ingest.rows import RawRows, observe_rows
+from observations.ingest.raw_rows import RawRows
+from observations.ingest.rows import observe_rows
 from observations.ingest.sqlite_files import MAGIC, opened
 from observations.ingest.text import as_utf8, head_as_utf8
 from observations.ingest.xes import TYPE

@@ -12,15 +12,8 @@ import polars as pl
 
 from observations.errors import SchemaError, SourceError
 from observations.ingest.base import Batch, ReadOptions, Source
-from observations.ingest.rows import (
-    LARGEST_EXACT,
-    LINE,
-    TEXTS,
-    RawRows,
-    observe_rows,
-    require_timestamp,
-    without_secrets,
-)
+from observations.ingest.raw_rows import LARGEST_EXACT, LINE, TEXTS, RawRows
+from observations.ingest.rows import observe_rows, require_timestamp, without_secrets
 from observations.schema import BASE, KINDS, Kind, check_observations, feature_column, feature_columns
 
 SLICE_ROWS = 250_000

@@ -21,7 +21,8 @@ from datetime import UTC, datetime
 import lxml.etree as etree
 
 from observations.ingest.base import BATCH_ROWS, Batch, Note, ReadOptions, Source
-from observations.ingest.rows import RawRows, observe_rows
+from observations.ingest.raw_rows import RawRows
+from observations.ingest.rows import observe_rows
 from observations.ingest.timestamps import parse_timestamp
 from observations.ingest.xml_events import elements, local_name
 
