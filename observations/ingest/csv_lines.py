@@ -11,8 +11,7 @@ import csv
 import re
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from observations.ingest.base import Note, Source
 from observations.ingest.text import as_utf8, head_as_utf8
@@ -28,8 +27,7 @@ SAMPLE_LINES = 50
 _SAYS_DELIMITER = re.compile(r"(?i)sep=.")
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """The cells of one record, the line on which it begins (from 1), and whether it ends inside a quote."""
 
     line: int
@@ -143,7 +141,7 @@ def rows_of(source: Source, delimiter: str, width: int | None, notes: list[Note]
                 continue
             cut = feed.ended
             feed.settle()
-            if any(cell.strip() for cell in cells):
+            if any(cells) and not "".join(cells).isspace():
                 yield Row(first, cells, cut)
 
 
