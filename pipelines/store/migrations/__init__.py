@@ -1,0 +1,1 @@
+"""How the store of each released version becomes the next one (Alembic)."""
