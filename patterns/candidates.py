@@ -13,7 +13,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from patterns.log import OCCASION_GAP, Flags, Floats, Ints, Log
+from patterns.log import OCCASION_GAP, Flags, Floats, Ints, Log, ranges
 from patterns.settings import Settings
 from patterns.subjects import Subjects
 
@@ -104,6 +104,28 @@ class Candidates:
 
     def __len__(self) -> int:
         return len(self.user)
+
+    def __getitem__(self, chosen: Ints) -> Candidates:
+        """The chosen candidates, in that order, with their trials."""
+        start = np.searchsorted(self.trials.candidate, chosen, side="left")
+        length = np.searchsorted(self.trials.candidate, chosen, side="right") - start
+        row = ranges(start, length)
+        trials = self.trials
+        return Candidates(
+            self.type,
+            self.user[chosen],
+            [self.rules[c] for c in chosen.tolist()],
+            self.null_rate[chosen],
+            self.hypotheses[chosen],
+            Trials(
+                np.repeat(np.arange(len(chosen)), length),
+                trials.local[row],
+                trials.hit[row],
+                trials.event[row],
+                trials.next_due[row],
+            ),
+            None if self.origin is None else self.origin[chosen],
+        )
 
     @classmethod
     def none(cls, type: PatternType) -> Candidates:

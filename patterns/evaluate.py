@@ -7,6 +7,7 @@ observations up to `as_of` and the settings, and of nothing else.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 import numpy as np
@@ -49,16 +50,37 @@ def evaluate(
         SchemaError: `observations` is no observation frame.
     """
     settings = settings or Settings()
-    log = Log.of(with_features(unique_observations(check_observations(observations))), as_of, settings)
+    return ordered(
+        [found.patterns for found in find(log_of(observations, as_of, settings), settings, detectors)]
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What one detector found: the candidates that are patterns, and the frame of them, in the same order."""
+
+    candidates: Candidates
+    patterns: pl.DataFrame
+
+
+def log_of(observations: pl.DataFrame, as_of: datetime | None, settings: Settings) -> Log:
+    """The log of an observation frame, whatever order it is in and however often each is in it."""
+    return Log.of(with_features(unique_observations(check_observations(observations))), as_of, settings)
+
+
+def find(log: Log, settings: Settings, detectors: Sequence[Detector] = DETECTORS) -> list[Found]:
+    """What each detector finds in a log, each thing said once."""
     if not len(log):
-        return pl.DataFrame(schema=dict(PATTERNS))
+        return []
     judged = judge(log, settings, detectors)
     kept = {name: worth_showing(candidates, standing) for name, (candidates, standing) in judged.items()}
     if "temporal" in judged and "workflow" in judged:
         said = echoes(*judged["temporal"], *judged["workflow"])
         kept["temporal"] = kept["temporal"][~said[kept["temporal"]]]
-    parts = [to_frame(log, *judged[name], kept[name], settings) for name in judged]
-    return _ordered(with_successors(pl.concat(parts))) if parts else pl.DataFrame(schema=dict(PATTERNS))
+    return [
+        Found(candidates[kept[name]], to_frame(log, candidates, standing, kept[name], settings))
+        for name, (candidates, standing) in judged.items()
+    ]
 
 
 def judge(
@@ -86,7 +108,11 @@ def _explained(candidates: Candidates, standing: Standing, events: int) -> Flags
     return answer
 
 
-def _ordered(patterns: pl.DataFrame) -> pl.DataFrame:
+def ordered(parts: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """The patterns of all detectors in one frame, linked to their successors, in the order of `evaluate`."""
+    if not parts:
+        return pl.DataFrame(schema=dict(PATTERNS))
+    patterns = with_successors(pl.concat(parts))
     rank = pl.col("status").replace_strict(
         {"confirmed": 0, "tracking": 1, "expired": 2}, return_dtype=pl.Int8
     )

@@ -10,7 +10,7 @@ import numpy as np
 import orjson
 import polars as pl
 
-from patterns.candidates import Candidates, Trials
+from patterns.candidates import Candidates, Rule, Trials
 from patterns.confidence import NEVER
 from patterns.lacks import lacking
 from patterns.lifecycle import Standing, Status
@@ -81,15 +81,9 @@ def to_frame(
     users = [log.users[u] for u in candidates.user[chosen].tolist()]
     low, high = rate_interval(standing.vote_support[chosen], standing.vote_opportunities[chosen])
     parts = standing.components
-    offset = (
-        log.frame.select(pl.col("local").dt.epoch("us") - pl.col("at").dt.epoch("us")).to_series().to_numpy()
-    )
     return pl.DataFrame(
         {
-            "id": [
-                pattern_id(u, candidates.type, r, ids[int(o)])
-                for u, r, o in zip(users, rules, origins, strict=True)
-            ],
+            "id": pattern_ids(users, candidates.type, rules, ids.gather(origins).to_list()),
             "user_id": users,
             "type": [candidates.type] * len(chosen),
             "statement": [statement(candidates.type, r) for r in rules],
@@ -117,10 +111,8 @@ def to_frame(
             "lacks": lacking(candidates, standing, chosen, settings),
             "first_seen": written.gather(firsts),
             "last_seen": written.gather(lasts),
-            "confirmed_at": _moments(
-                log, standing.confirmed[chosen], offset[np.maximum(standing.confirmed_event[chosen], 0)]
-            ),
-            "expired_at": _moments(log, standing.expired[chosen], offset[lasts]),
+            "confirmed_at": moments(log, standing.confirmed[chosen], standing.confirmed_event[chosen]),
+            "expired_at": moments(log, standing.expired[chosen], lasts),
             "evidence": evidence,
             "superseded_by": [None] * len(chosen),
             "source": _sources(log, [trials.event[r] for r in supporting]),
@@ -156,6 +148,23 @@ def was_confirmed(standing: Standing) -> Flags:
     return answer
 
 
+def pattern_ids(users: Sequence[str], type: str, rules: Sequence[Rule], origins: Sequence[str]) -> list[str]:
+    """The ids of patterns; where two would have the same (two slots avoided on the same days), they are told apart.
+
+    The one whose hours come first keeps the plain id.
+    """
+    answer = [pattern_id(*of) for of in zip(users, [type] * len(users), rules, origins, strict=True)]
+    seen: dict[str, int] = {}
+    for place in sorted(
+        range(len(answer)), key=lambda i: orjson.dumps(rules[i], option=orjson.OPT_SORT_KEYS)
+    ):
+        plain = answer[place]
+        seen[plain] = seen.get(plain, 0) + 1
+        if seen[plain] > 1:
+            answer[place] = _hashed([plain, seen[plain]])
+    return answer
+
+
 def pattern_id(user: str, type: str, rule: Mapping[str, object], origin: str) -> str:
     """The id of a pattern: what it is about, and for temporal ones the observation it began with.
 
@@ -167,14 +176,16 @@ def pattern_id(user: str, type: str, rule: Mapping[str, object], origin: str) ->
     key: list[object] = [user, type, lasting]
     if len(lasting) < len(rule) and type != "workflow":
         key.append(origin)
+    return _hashed(key)
+
+
+def _hashed(key: list[object]) -> str:
     return hashlib.blake2b(orjson.dumps(key, option=orjson.OPT_SORT_KEYS), digest_size=8).hexdigest()
 
 
 def _timestamps(log: Log) -> pl.Series:
     """(events,) RFC 3339 with the offset the person's clock had."""
-    offset = log.frame.select(pl.col("local").dt.epoch("us") - pl.col("at").dt.epoch("us")).to_series()
-    local = log.frame.get_column("local").dt.epoch("us")
-    return pl.Series(_rfc3339_series(local, offset))
+    return _rfc3339_series(log.frame.get_column("local").dt.epoch("us"), pl.Series(log.offset))
 
 
 def _rfc3339_series(local: pl.Series, offset: pl.Series) -> pl.Series:
@@ -192,17 +203,17 @@ def _rfc3339_series(local: pl.Series, offset: pl.Series) -> pl.Series:
     ).to_series()
 
 
-def _moments(log: Log, local: Ints, offset: Ints) -> list[str | None]:
-    """RFC 3339 of the log's wall clocks, null where there is none."""
+def moments(log: Log, local: Ints, event: Ints) -> list[str | None]:
+    """RFC 3339 of the log's wall clocks, null for `NEVER`, with the offset the clock had at those events."""
     began = timedelta(hours=log.day_starts_at)
     return [
         None
         if when == NEVER
-        else (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=int(when)) + began)
+        else (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=when) + began)
         .replace(tzinfo=None, microsecond=0)
         .isoformat()
-        + _offset(int(shift))
-        for when, shift in zip(local, offset, strict=True)
+        + _offset(shift)
+        for when, shift in zip(local.tolist(), log.offset[np.maximum(event, 0)].tolist(), strict=True)
     ]
 
 

@@ -23,12 +23,12 @@ is known of it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 
 import numpy as np
 
-from patterns.candidates import Candidates
+from patterns.candidates import Candidates, Trials
 from patterns.confidence import NEVER, RECENT, Components, components, days_until_expiry, decay
 from patterns.log import MICROSECONDS_PER_DAY, OCCASION_GAP, Flags, Floats, Ints
 from patterns.settings import Settings
@@ -103,8 +103,72 @@ class Standing:
     transitions: tuple[Transition, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class Course:
+    """What the fold saw on its way; every array is (trials,).
+
+    Attributes:
+        episode: index in the trials of the first support of the episode in which the trial counted; -1 where it
+            counted in none.
+        confidence: right after the trial; nan where it counted in no episode.
+
+    """
+
+    episode: Ints
+    confidence: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Prospect:
+    """What comes next; every array is (candidates,).
+
+    Attributes:
+        if_kept, if_missed: the status after one more support, or one more miss, when it is next due.
+        expires: wall clock at which it expires unless seen, µs; `NEVER` where it is expired or never does.
+
+    """
+
+    if_kept: Ints
+    if_missed: Ints
+    expires: Ints
+
+
 def fold(candidates: Candidates, now: Ints, settings: Settings) -> Standing:
     """How each candidate stands at the wall clock `now` (candidates,), µs, and how it came to that."""
+    return _standing(_run(candidates, now, settings), now, settings)
+
+
+def course_of(candidates: Candidates, settings: Settings) -> Course:
+    """The course of each candidate through its trials."""
+    trials = len(candidates.trials.candidate)
+    course = Course(np.full(trials, -1, dtype=np.int64), np.full(trials, np.nan))
+    _run(candidates, np.full(len(candidates), NEVER), settings, course)
+    return course
+
+
+def prospect(candidates: Candidates, now: Ints, settings: Settings) -> Prospect:
+    """What one more outcome would change, and what silence will."""
+    everyone = np.arange(len(candidates))
+    after: dict[bool, Ints] = {}
+    expires = np.full(len(candidates), NEVER, dtype=np.int64)
+    for hit in (True, False):
+        state = _run(candidates, now, settings)
+        due = np.maximum(state.due, now)
+        if hit:
+            undecayed = state.components(everyone, settings).confidence(settings)
+            days = days_until_expiry(undecayed, settings)
+            from_ = _decays_from(state, everyone, settings)
+            ends = state.live & np.isfinite(days)
+            expires[ends] = from_[ends] + np.ceil(days[ends] * MICROSECONDS_PER_DAY).astype(np.int64)
+        more = Trials(everyone, due, np.full(len(candidates), hit), everyone * 0 - 1, due)
+        imagined = replace(candidates, trials=more)
+        _take(state, everyone, everyone, imagined, np.ones(len(candidates)), settings)
+        _judge(state, everyone, everyone, imagined, _Judge(imagined, settings))
+        after[hit] = state.status
+    return Prospect(after[True], after[False], expires)
+
+
+def _run(candidates: Candidates, now: Ints, settings: Settings, course: Course | None = None) -> _State:
     state = _State.fresh(len(candidates))
     judge = _Judge(candidates, settings)
     trials = candidates.trials
@@ -119,10 +183,16 @@ def fold(candidates: Candidates, now: Ints, settings: Settings) -> Standing:
         row = start[here] + step
         _expire(state, here, trials.local[row], judge)
         _take(state, here, row, candidates, votes, settings)
+        if course is not None:
+            course.episode[row] = np.where(state.live[here], state.episode[here], -1)
         _judge(state, here, row, candidates, judge)
-    everyone = np.arange(len(candidates))
-    _expire(state, everyone, now, judge)
-    return _standing(state, now, settings)
+        if course is not None:
+            counted = course.episode[row] >= 0
+            course.confidence[row[counted]] = _confidence(
+                state, here[counted], trials.local[row[counted]], settings
+            )
+    _expire(state, np.arange(len(candidates)), now, judge)
+    return state
 
 
 @dataclass(eq=False)

@@ -108,6 +108,15 @@ class Log:
         return [c for c in named if ":" in c]
 
     @cached_property
+    def offset(self) -> Ints:
+        """(events,) how far the person's clock is ahead of UTC, µs."""
+        return (
+            self.frame.select(pl.col("local").dt.epoch("us") - pl.col("at").dt.epoch("us"))
+            .to_series()
+            .to_numpy()
+        )
+
+    @cached_property
     def weekday(self) -> Ints:
         """(events,) Monday 0 … Sunday 6."""
         return weekday_of(self.day)
