@@ -5,7 +5,8 @@
     HabitusError            anything that a user can mend; shown as one line
     ├── SourceError         a source cannot be read at all: missing, unreadable, not recognised
     ├── SettingError        a setting has a value that cannot be: an unknown zone, a bad date
-    └── SchemaError         a frame handed in does not have the columns it needs
+    ├── SchemaError         a frame handed in does not have the columns it needs
+    └── StoreError          the store cannot be opened, read or written
 
 A record that cannot be read is no error: it is a `Note` (`observations.ingest.base`), and the rest is read.
 """
@@ -35,6 +36,15 @@ class SettingError(HabitusError):
 
 class SchemaError(HabitusError):
     """A frame does not have the columns it needs."""
+
+
+class StoreError(HabitusError):
+    """The store cannot be opened, read or written. What was in it before still is."""
+
+    def __init__(self, place: str, problem: str) -> None:
+        super().__init__(f"{place}: {problem}")
+        self.place = place
+        self.problem = problem
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

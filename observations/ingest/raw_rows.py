@@ -89,7 +89,7 @@ class RawRows:
         for column in sorted(self._cells, key=lambda name: (name not in TEXTS, name)):
             places, cells = self._cells[column]
             dtype = pl.String() if column in TEXTS else KINDS[split_column(column)[1]]
-            series.append(_scattered(column, places, cells, dtype, height))
+            series.append(scattered(column, places, cells, dtype, height))
         self._lines = []
         self._cells.clear()
         return pl.DataFrame(series)
@@ -181,7 +181,7 @@ def as_text(value: object) -> str:
         return repr(value)
 
 
-def _scattered(name: str, rows: list[int], values: list[Any], dtype: pl.DataType, height: int) -> pl.Series:
+def scattered(name: str, rows: list[int], values: list[Any], dtype: pl.DataType, height: int) -> pl.Series:
     """A series with `values` at `rows` and null elsewhere; of two values for one row the later stays."""
     if dtype == KINDS["list"]:
         series = list_series(name, values)

@@ -1,0 +1,84 @@
+"""Observations and people out of the store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+import polars as pl
+from sqlalchemy import ColumnElement, Connection, select
+
+from pipelines.store.coding import decode
+from pipelines.store.moments import as_number
+from pipelines.store.tables import observations, people, shapes
+
+
+class Person(NamedTuple):
+    """A person in the store, as `pipelines.store.tables.people` has them."""
+
+    number: int
+    name: str
+    observations: int
+    changed: int
+    evaluated: int
+    evaluated_rows: int
+
+
+def read_people(connection: Connection, *conditions: ColumnElement[bool]) -> list[Person]:
+    """The people of whom all these conditions on `people` hold, in alphabetical order of their names."""
+    table = people.c
+    query = select(
+        table.number, table.name, table.observations, table.changed, table.evaluated, table.evaluated_rows
+    ).where(*conditions)
+    # Sorted here, not there: databases differ in what comes before what, and batch sorts by code point.
+    return sorted((Person(*row) for row in connection.execute(query)), key=lambda person: person.name)
+
+
+def read_observations(
+    connection: Connection, whose: Sequence[Person], until: datetime | None = None
+) -> pl.DataFrame:
+    """All records of these people up to a moment, as an observation frame; differing records of one id are all in it.
+
+    Args:
+        connection: in any transaction.
+        whose: a few thousand people at most.
+        until: nothing later, or everything if null.
+    """
+    names = {person.number: person.name for person in whose}
+    theirs = observations.c.person.in_(list(names))
+    query = select(
+        observations.c.person,
+        observations.c.at,
+        observations.c.id,
+        observations.c.shape,
+        observations.c.content,
+    ).where(theirs)
+    if until is not None:
+        query = query.where(observations.c.at <= as_number(until))
+    said = {
+        (person, number): text
+        for person, number, text in connection.execute(
+            select(shapes.c.person, shapes.c.number, shapes.c.said).where(shapes.c.person.in_(list(names)))
+        )
+    }
+    return decode(
+        [
+            (names[person], at, id, said[person, shape], content)
+            for person, at, id, shape, content in connection.execute(query)
+        ]
+    )
+
+
+def parts(whose: Iterable[Person], rows: int, most: int = 4_000) -> Iterator[list[Person]]:
+    """The people in their order, in parts of about so many rows and at most so many people."""
+    part: list[Person] = []
+    size = 0
+    for person in whose:
+        if part and (size + person.observations > rows or len(part) == most):
+            yield part
+            part, size = [], 0
+        part.append(person)
+        size += person.observations
+    if part:
+        yield part

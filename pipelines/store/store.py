@@ -1,0 +1,181 @@
+"""The store: what was observed of whom, and what is believed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+
+import orjson
+import polars as pl
+from sqlalchemy import ColumnElement
+
+from observations.errors import SchemaError
+from observations.ingest.base import ReadOptions, complete
+from observations.ingest.raw_rows import RawRows
+from observations.ingest.rows import observe_rows
+from observations.model import Observation
+from observations.schema import (
+    check_observations,
+    concat_observations,
+    empty_observations,
+    unique_observations,
+)
+from patterns.evaluate import evaluate
+from patterns.frame import PATTERNS
+from patterns.settings import Settings
+from pipelines.batch import PEOPLE_AT_ONCE, Detection
+from pipelines.store.changes import Change
+from pipelines.store.database import Database, default_place
+from pipelines.store.evaluation import evaluate_people, note_told, people_to_evaluate
+from pipelines.store.reading import Person, parts, read_observations, read_people
+from pipelines.store.tables import people
+from pipelines.store.writing import insert_observations
+
+
+def _clock() -> datetime:
+    return datetime.now(UTC)
+
+
+class Store:
+    """Observations and what follows from them, in one database; a context manager.
+
+    It may be read from many threads and processes while one or more write.
+
+    Args:
+        place: a file, or a URL such as ``postgresql+psycopg://host/name``; the user's data folder if null.
+        settings: the numbers that patterns are judged by.
+        clock: says what time it is.
+
+    Raises:
+        StoreError: it cannot be opened, is no store, or was written by a newer habitus.
+    """
+
+    def __init__(
+        self,
+        place: str | Path | None = None,
+        *,
+        settings: Settings | None = None,
+        clock: Callable[[], datetime] = _clock,
+    ) -> None:
+        self.database = Database(place if place is not None else default_place())
+        self.settings = settings or Settings()
+        self.clock = clock
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of the database."""
+        self.database.close()
+
+    def observe(
+        self, observations: pl.DataFrame | Iterable[Observation | Mapping[str, object]], *, tz: str = "UTC"
+    ) -> list[Change]:
+        """Take in observations and evaluate the people they are of; what changed in what is believed of them.
+
+        Args:
+            observations: an observation frame, or records of the contract (section 1), in any order. What is
+                there already is passed over.
+            tz: zone of times that come without one, in records.
+
+        Raises:
+            SchemaError: a record cannot be read; none is stored then.
+            StoreError: the store cannot be written.
+        """
+        frame = (
+            check_observations(observations)
+            if isinstance(observations, pl.DataFrame)
+            else _frame(observations, tz)
+        )
+        self.add(frame)
+        changes = self.evaluate()
+        self.note_told(changes)
+        return changes
+
+    def add(self, frame: pl.DataFrame) -> Mapping[str, int]:
+        """Write the records of an observation frame durably, without evaluating; how many were new, by person."""
+        return self.database.write(lambda connection: insert_observations(connection, frame))
+
+    def evaluate(self, *, grown: float = 0.0) -> list[Change]:
+        """Evaluate the people of whom something may have changed; what differs from what was last told.
+
+        Args:
+            grown: only those who have so many times the observations of their last evaluation; 0 for all.
+        """
+        now = self.clock()
+        with self.database.reading() as connection:
+            whose = people_to_evaluate(connection, now, grown=grown)
+        return evaluate_people(self.database, whose, now, self.settings)
+
+    def note_told(self, changes: Sequence[Change]) -> None:
+        """Keep that these changes reached their reader: they are not told again."""
+        if changes:
+            self.database.write(lambda connection: note_told(connection, changes))
+
+    def people(self) -> list[str]:
+        """The names of the people in the store, in alphabetical order."""
+        with self.database.reading() as connection:
+            return [person.name for person in read_people(connection)]
+
+    def observations(self, user: str | None = None, *, as_of: datetime | None = None) -> pl.DataFrame:
+        """The observations of a person (or of everybody) up to a moment, one row each, in canonical order."""
+        with self.database.reading() as connection:
+            frames = [
+                read_observations(connection, part, as_of)
+                for part in parts(self._whose(connection, user), PEOPLE_AT_ONCE)
+            ]
+        # Again, for a version that was not chosen may have been alone in a feature.
+        return concat_observations([unique_observations(concat_observations(frames))])
+
+    def patterns(
+        self, user: str | None = None, *, as_of: datetime | None = None, status: str | None = None
+    ) -> Detection:
+        """What a person (or everybody) habitually does: what `pipelines.detect` says of the same observations.
+
+        Args:
+            user: whose patterns; everybody's if null.
+            as_of: the evaluation time, aware; now if null. Nothing later is looked at.
+            status: only patterns with this status.
+        """
+        moment = as_of or self.clock()
+        frames, rows, count = [pl.DataFrame(schema=dict(PATTERNS))], 0, 0
+        with self.database.reading() as connection:
+            for part in parts(self._whose(connection, user), PEOPLE_AT_ONCE):
+                frame = unique_observations(read_observations(connection, part, moment))
+                rows += frame.height
+                count += frame.get_column("user_id").n_unique()
+                frames.append(evaluate(frame, moment, self.settings))
+        found = pl.concat(frames)
+        if status is not None:
+            found = found.filter(pl.col("status") == status)
+        return Detection(found, rows, count)
+
+    @staticmethod
+    def _whose(connection: object, user: str | None) -> list[Person]:
+        conditions: list[ColumnElement[bool]] = [] if user is None else [people.c.name == user]
+        return read_people(connection, *conditions)  # type: ignore[arg-type]
+
+
+def _frame(records: Iterable[Observation | Mapping[str, object]], tz: str) -> pl.DataFrame:
+    rows = RawRows()
+    for number, record in enumerate(records, 1):
+        said = record.model_dump(mode="json") if isinstance(record, Observation) else record
+        rows.add(number, orjson.loads(orjson.dumps(said)))
+    if not len(rows):
+        return empty_observations()
+    batch = observe_rows(rows.take(), "record", _options(tz))
+    for note in batch.notes:
+        if note.level == "reject":
+            raise SchemaError(f"record {note.line}: {note.message}")
+    return complete(batch.observations, _options(tz))
+
+
+def _options(tz: str) -> ReadOptions:
+    return ReadOptions(until=datetime.max.replace(tzinfo=UTC), tz=tz)

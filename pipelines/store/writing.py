@@ -1,0 +1,139 @@
+"""Observations into the store: each record once, however often and in whatever order it comes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import groupby
+
+import polars as pl
+from sqlalchemy import BigInteger, Connection, Insert, Table, bindparam, case, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from pipelines.store.coding import Row, encode
+from pipelines.store.tables import observations, people, shapes
+
+NAMES_AT_ONCE = 5_000
+"""Names asked for in one statement: databases bound the number of parameters."""
+
+
+def insert_observations(connection: Connection, frame: pl.DataFrame) -> Mapping[str, int]:
+    """Add the records of an observation frame that the store does not have yet.
+
+    Returns:
+        How many were new, for each person of whom any was.
+    """
+    rows = sorted(encode(frame), key=lambda row: (row.user, row.at))
+    numbers = _numbers_of_people(connection, [user for user, _ in groupby(rows, key=lambda row: row.user)])
+    numbers_of_shapes = _numbers_of_shapes(connection, numbers, {(row.user, row.shape) for row in rows})
+    added = _insert(
+        connection,
+        [
+            {
+                "person": numbers[row.user],
+                "at": row.at,
+                "id": row.id,
+                "version": row.version,
+                "shape": numbers_of_shapes[row.user, row.shape],
+                "content": row.content,
+            }
+            for row in rows
+        ],
+    )
+    new = {user: count for user, number in numbers.items() if (count := added[number])}
+    _note_changes(connection, numbers, new, rows)
+    return new
+
+
+def _numbers_of_people(connection: Connection, names: Sequence[str]) -> dict[str, int]:
+    """The number of each person, who is entered if new; where people are locked, these are until the transaction ends.
+
+    Args:
+        connection: in a writing transaction.
+        names: in alphabetical order, which all writers keep to: so no two wait for each other.
+    """
+    known = _known(connection, names)
+    if new := [name for name in names if name not in known]:
+        nothing = {"observations": 0, "changed": 0, "evaluated": 0, "evaluated_rows": 0}
+        entry = _insert_new(connection, people)
+        connection.execute(entry, [{"name": name, **nothing} for name in new])
+        known |= _known(connection, new)
+    return known
+
+
+def _known(connection: Connection, names: Sequence[str]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for start in range(0, len(names), NAMES_AT_ONCE):
+        asked = people.c.name.in_(names[start : start + NAMES_AT_ONCE])
+        query = select(people.c.name, people.c.number).where(asked).order_by(people.c.name).with_for_update()
+        found.update((name, number) for name, number in connection.execute(query))
+    return found
+
+
+def _numbers_of_shapes(
+    connection: Connection, numbers: Mapping[str, int], wanted: Collection[tuple[str, str]]
+) -> dict[tuple[str, str], int]:
+    """The number of each person's shapes; new ones are entered."""
+    known = _known_shapes(connection, numbers)
+    highest = Counter[str]()
+    for (user, _), number in known.items():
+        highest[user] = max(highest[user], number)
+    new = sorted(wanted - known.keys())
+    for user, shape in new:
+        highest[user] += 1
+        known[user, shape] = highest[user]
+    if new:
+        entries = [
+            {"person": numbers[user], "number": known[user, shape], "said": shape} for user, shape in new
+        ]
+        connection.execute(shapes.insert(), entries)
+    return known
+
+
+def _known_shapes(connection: Connection, numbers: Mapping[str, int]) -> dict[tuple[str, str], int]:
+    names = {number: name for name, number in numbers.items()}
+    found: dict[tuple[str, str], int] = {}
+    asked = list(names)
+    for start in range(0, len(asked), NAMES_AT_ONCE):
+        theirs = shapes.c.person.in_(asked[start : start + NAMES_AT_ONCE])
+        query = select(shapes.c.person, shapes.c.said, shapes.c.number).where(theirs)
+        found.update(((names[person], said), number) for person, said, number in connection.execute(query))
+    return found
+
+
+def _insert(connection: Connection, rows: Sequence[Mapping[str, object]]) -> Counter[int]:
+    """Add rows to the observations; how many of each person were not there yet."""
+    if not rows:
+        return Counter()
+    entry = _insert_new(connection, observations).returning(observations.c.person)
+    return Counter(connection.execute(entry, rows).scalars())
+
+
+def _insert_new(connection: Connection, table: Table) -> Insert:
+    """An insertion that passes over what is there."""
+    if connection.dialect.name == "postgresql":
+        return postgresql.insert(table).on_conflict_do_nothing()
+    return sqlite.insert(table).on_conflict_do_nothing()
+
+
+def _note_changes(
+    connection: Connection, numbers: Mapping[str, int], new: Mapping[str, int], rows: Iterable[Row]
+) -> None:
+    """Count what was added to each person, who is to be evaluated again."""
+    if not new:
+        return
+    newest = {user: max(row.at for row in theirs) for user, theirs in groupby(rows, key=lambda row: row.user)}
+    latest = bindparam("latest", type_=BigInteger())
+    entry = (
+        update(people)
+        .where(people.c.number == bindparam("whose"))
+        .values(
+            observations=people.c.observations + bindparam("added"),
+            changed=people.c.changed + 1,
+            newest=case((people.c.newest > latest, people.c.newest), else_=latest),
+        )
+    )
+    connection.execute(
+        entry,
+        [{"whose": numbers[user], "added": count, "latest": newest[user]} for user, count in new.items()],
+    )
