@@ -1,0 +1,76 @@
+"""Drawing: a chart as SVG that needs no script, no network and no font, and follows light and dark.
+
+What a mark says when pointed at is its title, which every browser shows. To those who do not see it the
+whole chart is one picture with a description.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import altair as alt
+from lxml import etree
+
+from pipelines.charts.style import CONFIG
+
+RENDERER = "habitus"
+_SVG = "{http://www.w3.org/2000/svg}"
+_SPOKEN = ("aria-label", "aria-hidden", "aria-roledescription", "role")
+
+Chart = alt.Chart | alt.LayerChart | alt.VConcatChart | alt.HConcatChart
+
+
+def to_svg(chart: Chart, *, description: str | None = None) -> str:
+    """The chart as an SVG element, to stand in a page.
+
+    Args:
+        chart: any Altair chart.
+        description: what those hear who do not see it; the chart's own unless given.
+
+    """
+    return _svg_of(chart.to_dict(), description)
+
+
+def enable_renderer() -> None:
+    """Let charts draw themselves offline in notebooks, unless somebody has chosen a renderer already."""
+    alt.renderers.register(RENDERER, _bundle)
+    if alt.renderers.active == "default":
+        alt.renderers.enable(RENDERER)
+
+
+def _bundle(spec: dict[str, Any], **_: Any) -> dict[str, str]:
+    """What a notebook is given: a figure, and a line of text where it cannot show one."""
+    style = "margin:0;max-width:100%;overflow-x:auto;"
+    return {
+        "text/html": f'<figure style="{style}">{_svg_of(spec)}</figure>',
+        "text/plain": str(spec.get("description", "a chart")),
+    }
+
+
+def _svg_of(spec: dict[str, Any], description: str | None = None) -> str:
+    import vl_convert  # a megabyte of JavaScript engine: only where something is drawn
+
+    root = etree.fromstring(vl_convert.vegalite_to_svg(spec, config=CONFIG).encode())
+    for element in list(root.iter()):
+        said = element.get("aria-label")
+        marked = element.get("role") == "graphics-symbol" and "mark" in element.get(
+            "aria-roledescription", ""
+        )
+        for name in _SPOKEN:
+            element.attrib.pop(name, None)
+        if said and marked:
+            title = etree.SubElement(element, f"{_SVG}title")
+            title.text = said
+    root.set("role", "img")
+    root.set("aria-label", description or str(spec.get("description", "a chart")))
+    root.set("style", f"max-width:100%;height:auto;color:{_INK}")
+    return _LONG_NUMBER.sub(lambda found: f"{float(found[0]):.1f}", etree.tostring(root, encoding="unicode"))
+
+
+_LONG_NUMBER = re.compile(r"(?<=[\s\"MLHVhvlA,(-])\d+\.\d{2,}(?=[\s\"MLHVZhvlA,)-])")
+"""Hundredths of a pixel, which nobody sees and which are a third of the file."""
+
+
+_INK = "var(--jp-content-font-color1,var(--vscode-editor-foreground,inherit))"
+"""The page's own colour of text, by its name in JupyterLab and in VS Code."""

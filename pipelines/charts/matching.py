@@ -1,0 +1,51 @@
+"""Which observations a rule's `where` is about (contract, section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+
+def matching(frame: pl.DataFrame, where: Mapping[str, object]) -> pl.Expr:
+    """Whether an observation has all these values; for a list feature, whether the list contains them.
+
+    Args:
+        frame: observations with the derived features that the rule speaks of (`observations.features`).
+        where: field → value over type, action and the features.
+
+    """
+    parts = [_has(frame, field, value) for field, value in where.items()]
+    return pl.all_horizontal(pl.lit(True), *parts)
+
+
+def contains(frame: pl.DataFrame, feature: str, values: Sequence[object]) -> pl.Expr:
+    """Whether the feature is one of these values, or its list contains one."""
+    return pl.any_horizontal(pl.lit(False), *(_has(frame, feature, value) for value in values))
+
+
+def has_feature(frame: pl.DataFrame, feature: str) -> pl.Expr:
+    """Whether the observation has this feature at all."""
+    known = [pl.col(c).is_not_null() for c in _columns(frame, feature)]
+    return pl.any_horizontal(pl.lit(False), *known)
+
+
+def _has(frame: pl.DataFrame, field: str, value: object) -> pl.Expr:
+    if field in ("type", "action"):
+        return pl.col(field) == str(value)
+    tests = []
+    for column in _columns(frame, field):
+        kind = frame.schema[column]
+        if isinstance(kind, pl.List):
+            tests.append(pl.col(column).list.contains(str(value)))
+        elif (kind == pl.String and isinstance(value, str)) or (
+            kind == pl.Boolean and isinstance(value, bool)
+        ):
+            tests.append(pl.col(column) == value)
+        elif kind == pl.Float64 and isinstance(value, (int, float)) and not isinstance(value, bool):
+            tests.append(pl.col(column) == float(value))
+    return pl.any_horizontal(pl.lit(False), *tests).fill_null(False)
+
+
+def _columns(frame: pl.DataFrame, feature: str) -> list[str]:
+    return [c for c in frame.columns if c.rpartition(":")[0] == feature]
