@@ -50,9 +50,9 @@ def marks(spec: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any], list[dict
     """Every mark of a chart, with its encodings and its rows."""
     for part in ("layer", "vconcat", "hconcat"):
         for inner in spec.get(part, ()):
-            yield from marks({"data": spec.get("data"), **inner})
+            yield from marks({"data": spec.get("data"), "datasets": spec["datasets"], **inner})
     if "mark" in spec:
-        yield spec["mark"]["type"], spec.get("encoding", {}), spec["data"]["values"]
+        yield spec["mark"]["type"], spec.get("encoding", {}), spec["datasets"][spec["data"]["name"]]
 
 
 def drawn(chart: Any) -> ET.Element:

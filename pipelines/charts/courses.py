@@ -54,11 +54,12 @@ def course(
         f"{pattern['statement']}: kept {pattern['support']} of {pattern['opportunities']} times, "
         f"confidence {pattern['confidence']:.2f}, {pattern['status']}."
     )
-    return (
+    both: alt.VConcatChart = (
         alt.vconcat(top, below, spacing=10)
         .resolve_scale(color="independent")
         .properties(description=described)
     )
+    return both
 
 
 def outcomes_by_week(seen: pl.DataFrame) -> pl.DataFrame:
