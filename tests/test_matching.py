@@ -1,137 +1,102 @@
-"""Rules counted on any span of time: the same as event by event, by the words of the contract."""
+"""What one observation says to a rule is what the detectors count for it."""
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
-from functools import cache
+from datetime import datetime
 from typing import Any
 
 import orjson
 import polars as pl
 import pytest
 
-from observations.schema import concat_observations
-from patterns.evaluate import evaluate
-from patterns.matching import COUNTS, count_rules
-from patterns.settings import Settings
-from tests.recount import as_events, recount
-from tests.simulate import Person, creature_of_habit, every, nobody_in_particular, regular, somebody_untidy
+from observations.features import with_features
+from observations.schema import unique_observations
+from patterns.explain import explain
+from patterns.matching import Event, events_of, outcome, reach
+from tests.simulate import Person, creature_of_habit, nobody_in_particular, somebody_untidy
 
 PEOPLE = {
-    "habits": creature_of_habit(31, weeks=12, tz="UTC"),
-    "habits in Sydney": creature_of_habit(33, weeks=12, tz="Australia/Sydney"),
-    "no habits": nobody_in_particular(34, weeks=12),
-    **{f"untidy {seed}": somebody_untidy(seed) for seed in (1, 2, 3)},
+    "a creature of habit": creature_of_habit(3),
+    "another": creature_of_habit(8, weeks=20),
+    "somebody untidy": somebody_untidy(5),
+    "nobody in particular": nobody_in_particular(7, weeks=30),
 }
 
 
-@cache
-def patterns_of(name: str) -> pl.DataFrame:
-    """Everything that is known about a person four weeks before the end."""
-    person = PEOPLE[name]
-    return evaluate(person.observations, person.as_of - timedelta(days=28))
+@pytest.mark.parametrize("person", PEOPLE.values(), ids=PEOPLE)
+def test_every_trial_that_is_counted_for_an_observation_is_what_is_said_of_it(person: Person) -> None:
+    found = explain(person.observations, person.as_of)
+    frame = with_features(unique_observations(person.observations))
+    events = list(events_of(frame))
+    place = {id: number for number, id in enumerate(frame.get_column("id"))}
+    rules = {p["id"]: (p["type"], orjson.loads(p["rule"])) for p in found.patterns.iter_rows(named=True)}
+    shown = found.opportunities.filter(pl.col("observation").is_not_null())
+    assert {rules[id][0] for id in shown.get_column("pattern_id")} >= {"preference"}
+    for id, observation, kept in shown.select("pattern_id", "observation", "kept").iter_rows():
+        type, rule = rules[id]
+        if type == "avoidance" and kept:
+            continue  # what shows that the slot stayed empty is any trace of that day
+        at = place[observation]
+        event = events[at]
+        before = [one for one in events[:at] if event.local - one.local <= reach(type, rule)]
+        assert outcome(type, rule, event, before) is kept, (type, rule, event)
 
 
-def counted(name: str, since: datetime, until: datetime) -> list[tuple[int, int]]:
-    frame = count_rules(PEOPLE[name].observations, patterns_of(name), since, until)
-    return frame.select("support", "opportunities").rows()
+def event(when: str = "2026-03-02 07:05", *, timed: bool = True, **fields: Any) -> Event:
+    given = {"type": "calendar", "action": "created"} | fields
+    return Event(datetime.fromisoformat(when), timed, {name: (value,) for name, value in given.items()})
 
 
-def by_the_words(person: Person, rule: dict[str, Any], since: datetime, until: datetime) -> tuple[int, int]:
-    """A rule's opportunities up to `until`, less those up to `since`."""
-    events = as_events(person.observations)
-    first = events[0]["local"].replace(microsecond=0) - timedelta(days=1)
-    shift = events[-1]["local"] - events[-1]["at"].replace(tzinfo=None)
-    totals = []
-    for now in (until, since):
-        wall = now.replace(tzinfo=None) + shift
-        # What is avoided ends with the last event of the source, be it later than `since`.
-        known = events if "days" in rule else [e for e in events if e["local"] <= wall]
-        totals.append(recount(rule, [e for e in known if e["at"] <= until], first, wall))
-    return totals[0][0] - totals[1][0], totals[0][1] - totals[1][1]
+GYM = {
+    "where": {"type": "calendar", "title": "Gym"},
+    "rrule": "FREQ=WEEKLY;BYDAY=MO,WE",
+    "time": "07:00",
+    "tolerance_minutes": 10,
+}
+OTHER_WEEK = GYM | {"rrule": "FREQ=WEEKLY;INTERVAL=2;BYDAY=MO", "dtstart": "2026-03-02"}
+ROOM = {"where": {"category": "budget"}, "feature": "location", "value": "Attic"}
+LENGTH = {"where": {}, "feature": "duration_minutes", "min": 30, "max": 45}
+COPIED = {"where": {"labels": "legal"}, "feature": "cc", "value": "sarah@example.org"}
+QUIET = {"where": {"type": "calendar"}, "days": ["monday"], "from": "06:00", "to": "07:05"}
 
 
-@pytest.mark.parametrize("name", PEOPLE)
-@pytest.mark.parametrize("days", [14, 28])
-def test_later_weeks_are_counted_by_the_words_of_the_contract(name: str, days: int) -> None:
-    person = PEOPLE[name]
-    since = person.as_of - timedelta(days=28)
-    until = since + timedelta(days=days)
-    wrong = [
-        (rule, counts, words)
-        for rule, counts in zip(patterns_of(name)["rule"], counted(name, since, until), strict=True)
-        if counts != (words := by_the_words(person, orjson.loads(rule), since, until))
-    ]
-    assert wrong == []
+@pytest.mark.parametrize(
+    ("type", "rule", "seen", "said"),
+    [
+        ("temporal", GYM, event(title="Gym"), True),
+        ("temporal", GYM, event(title="Gin"), None),
+        ("temporal", GYM, event("2026-03-02 07:11", title="Gym"), None),
+        ("temporal", GYM, event("2026-03-03 07:05", title="Gym"), None),
+        ("temporal", GYM, event("2026-03-02 00:00", title="Gym", timed=False), None),
+        ("temporal", GYM | {"time": "23:58"}, event("2026-03-02 00:05", title="Gym"), True),
+        ("temporal", OTHER_WEEK, event("2026-03-16 07:05", title="Gym"), True),
+        ("temporal", OTHER_WEEK, event("2026-03-09 07:05", title="Gym"), None),
+        ("preference", ROOM, event(category="budget", location="Attic"), True),
+        ("preference", ROOM, event(category="budget", location="Cellar"), False),
+        ("preference", ROOM, event(category="budget"), None),
+        ("preference", ROOM, event(category="hiring", location="Attic"), None),
+        ("preference", LENGTH, event(duration_minutes=45.0), True),
+        ("preference", LENGTH, event(duration_minutes=60.0), False),
+        ("preference", LENGTH, event(duration_minutes="long"), False),
+        ("relationship", COPIED, event(labels=["legal", "new"], cc=["sarah@example.org"]), True),
+        ("relationship", COPIED, event(labels=["legal"], cc=[]), False),
+        ("relationship", COPIED, event(labels=["tax"], cc=["sarah@example.org"]), None),
+        ("avoidance", QUIET, event("2026-03-02 06:00"), False),
+        ("avoidance", QUIET, event("2026-03-02 07:05"), None),
+        ("avoidance", QUIET, event("2026-03-03 06:30"), None),
+    ],
+)  # fmt: skip
+def test_the_words_of_the_contract(type: str, rule: dict[str, Any], seen: Event, said: bool | None) -> None:
+    assert outcome(type, rule, seen) is said
 
 
-def test_every_type_is_seen_and_some_opportunities_of_each() -> None:
-    seen: dict[str, int] = {}
-    for name, person in PEOPLE.items():
-        since = person.as_of - timedelta(days=28)
-        for type, (_, n) in zip(patterns_of(name)["type"], counted(name, since, person.as_of), strict=True):
-            seen[type] = seen.get(type, 0) + n
-    assert set(seen) == {"temporal", "preference", "relationship", "workflow", "avoidance"}
-    assert min(seen.values()) > 20, seen
-
-
-def test_people_do_not_mix() -> None:
-    """Two people with the same events under the same rules, counted together and each alone."""
-    ada = PEOPLE["habits"].observations
-    zoe = ada.with_columns(user_id=pl.lit("zoe"))
-    since, until = PEOPLE["habits"].as_of - timedelta(days=28), PEOPLE["habits"].as_of
-    both = concat_observations([zoe, ada])
-    patterns = evaluate(both, since)
-    together = count_rules(both, patterns, since, until)
-    assert dict(together.schema) == dict(COUNTS)
-    assert together.select("id", "user_id").equals(patterns.select("id", "user_id"))
-    for name, frame in (("ada", ada), ("zoe", zoe)):
-        alone = count_rules(frame, patterns.filter(user_id=name), since, until)
-        assert together.filter(user_id=name).equals(alone)
-
-
-def test_nobody_is_counted_for_somebody_who_is_not_there() -> None:
-    ada = PEOPLE["habits"]
-    patterns = evaluate(ada.observations).with_columns(user_id=pl.lit("zoe"))
-    counts = count_rules(ada.observations, patterns, ada.as_of - timedelta(days=14), ada.as_of)
-    assert counts.select(pl.sum("opportunities")).item() == 0
-    assert counts.height == patterns.height > 0
-
-
-@pytest.mark.parametrize("rrule", ["FREQ=WEEKLY;INTERVAL=2;BYDAY=TU", "FREQ=WEEKLY;INTERVAL=3;BYDAY=MO"])
-def test_every_other_week_is_counted_from_its_first_day(rrule: str) -> None:
-    """Kept every day: all due days are opportunities, and no others."""
-    frame = regular("Gym", every(1, 84))
-    rule = {"where": {"title": "Gym"}, "rrule": rrule, "time": "07:00", "tolerance_minutes": 10}
-    weeks = 2 if "=2;" in rrule else 3
-    for start in ("2026-01-06", "2026-01-13") if weeks == 2 else ("2026-01-05", "2026-01-12", "2026-01-19"):
-        asked = pl.DataFrame(
-            {
-                "id": "x",
-                "user_id": "ada",
-                "type": "temporal",
-                "rule": orjson.dumps(rule | {"dtstart": start}).decode(),
-            }
-        )
-        last = datetime.fromisoformat("2026-03-30T00:00+00:00")
-        (row,) = count_rules(frame, asked, last - timedelta(days=84), last).rows()
-        assert row[2:] == (84 / 7 / weeks, 84 / 7 / weeks)
-
-
-def test_a_day_may_begin_at_four() -> None:
-    """00:30 on Saturday is Friday's, where the day begins at four."""
-    fridays = every(7, 10, start=every(1, 6)[5])  # Saturdays, at half past midnight
-    frame = regular("Diary", fridays, "00:30")
-    rule = {
-        "where": {"title": "Diary"},
-        "rrule": "FREQ=WEEKLY;BYDAY=FR",
-        "time": "00:30",
-        "tolerance_minutes": 10,
-    }
-    rule["day_starts_at"] = "04:00"
-    asked = pl.DataFrame(
-        {"id": "x", "user_id": "ada", "type": "temporal", "rule": orjson.dumps(rule).decode()}
-    )
-    until = datetime.fromisoformat("2026-06-01T00:00+00:00")
-    (row,) = count_rules(frame, asked, until - timedelta(days=200), until, Settings(day_starts_at=4)).rows()
-    assert row[2:] == (10, 10)
+def test_a_last_step_counts_once_and_only_in_time() -> None:
+    rule = {"steps": [{"program": "pull"}, {"program": "test"}, {"program": "push"}], "within_minutes": 10}
+    pull, test = event("2026-03-02 07:00", program="pull"), event("2026-03-02 07:09", program="test")
+    push, late = event("2026-03-02 07:18", program="push"), event("2026-03-02 07:20", program="push")
+    assert outcome("workflow", rule, push, [pull, test]) is True
+    assert outcome("workflow", rule, late, [pull, test]) is None
+    assert outcome("workflow", rule, push, [test]) is None
+    again = event("2026-03-02 07:19", program="push")
+    assert outcome("workflow", rule, again, [pull, test, push]) is None
+    assert reach("workflow", rule).total_seconds() == 20 * 60

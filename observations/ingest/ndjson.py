@@ -38,6 +38,9 @@ WORKERS = 2
 PATIENCE = 3
 """Chunks in a row that the fast path may fail before it is no longer tried: its failures cost time."""
 
+FEW_LINES = 100
+"""Up to so many lines are read one by one at once: the fast path takes 8 ms to begin, a line 0.02 ms."""
+
 LONGEST_LINE = 64 * 2**20
 """A line longer than this is no record."""
 
@@ -58,7 +61,7 @@ class NdjsonReader:
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Batch]:
         """One batch for each chunk of lines."""
-        reading = _Reading(source.label, options)
+        reading = NdjsonReading(source.label, options)
         with source.open() as stream, as_utf8(stream) as text, ThreadPoolExecutor(WORKERS) as workers:
             coming: deque[Future[Batch]] = deque()
             failure = None
@@ -75,7 +78,7 @@ class NdjsonReader:
                 raise failure
 
 
-class _Reading:
+class NdjsonReading:
     """The reading of one source: the same for all its chunks, in whatever thread."""
 
     def __init__(self, label: str, options: ReadOptions) -> None:
@@ -87,8 +90,9 @@ class _Reading:
     def batch(self, chunk: bytes, first_line: int, lines: int) -> Batch:
         """The observations of a chunk, by the quickest way that can be trusted with it."""
         notes: list[Note] = []
-        rows = self._fast_rows("whole", chunk, range(first_line, first_line + lines))
-        if rows is None and self._failures["mended"] < PATIENCE:
+        few = lines <= FEW_LINES
+        rows = None if few else self._fast_rows("whole", chunk, range(first_line, first_line + lines))
+        if rows is None and not few and self._failures["mended"] < PATIENCE:
             mended, numbers = _mended(chunk, first_line, self._label, notes)
             rows = self._fast_rows("mended", mended, numbers)
         if rows is None:
