@@ -41,7 +41,9 @@ def parse_header(block: bytes) -> dict[str, str]:
         key = _NAMES[name]
         if not key:
             continue
-        value = " ".join(value.split())
+        # Most values are tidy: to look takes less than to split and join.
+        tidy = value.isprintable() and "  " not in value
+        value = value.strip() if tidy else " ".join(value.split())
         if key not in fields:
             fields[key] = value
         elif key in SEVERAL:
