@@ -6,8 +6,9 @@ Kept is what the stream compares with, the profile is made of and the journal sh
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 
 import orjson
 import polars as pl
@@ -22,31 +23,47 @@ from pipelines.store.database import Database
 from pipelines.store.moments import as_moment, as_number
 from pipelines.store.reading import Person, parts, read_observations, read_people
 from pipelines.store.tables import journal, patterns, people, told
+from pipelines.store.writing import HAS_GROWN
+
+SAVED_AT_ONCE = 20
+"""People whose answer is written in one transaction."""
 
 _GONE = "it does not stand out from chance any more, or another pattern says it better"
 
 _DIRTY = people.c.changed != people.c.evaluated
 
 
-def people_to_evaluate(connection: Connection, now: datetime, *, grown: float = 0.0) -> list[Person]:
+def people_to_evaluate(connection: Connection, now: datetime, *, only_grown: bool = False) -> list[Person]:
     """The people of whom the stored patterns may be out of date.
 
     Args:
         connection: in any transaction.
         now: those of whom time alone may have changed something by then are among them.
-        grown: only those who have so many times the observations of their last evaluation; 0 for all.
+        only_grown: only those of whom so much is new that it should not wait.
     """
-    if grown:
-        return read_people(connection, _DIRTY, people.c.observations >= grown * people.c.evaluated_rows)
+    if only_grown:
+        return read_people(connection, _DIRTY, HAS_GROWN)
     return read_people(connection, or_(_DIRTY, people.c.stale_at <= as_number(now)))
 
 
 def evaluate_people(
-    database: Database, whose: Sequence[Person], now: datetime, settings: Settings
-) -> list[Change]:
-    """Evaluate these people at `now`, keep what is believed, and say what differs from what was told of them last."""
-    changes: list[Change] = []
-    for part in parts(whose, PEOPLE_AT_ONCE):
+    database: Database,
+    whose: Sequence[Person],
+    now: datetime,
+    settings: Settings,
+    at_once: int = PEOPLE_AT_ONCE,
+) -> Iterator[list[Change]]:
+    """Evaluate these people at `now` and keep what is believed; part by part, what differs from what was told last.
+
+    Args:
+        database: the store's.
+        whose: the people.
+        now: the evaluation time.
+        settings: the numbers that patterns are judged by.
+        at_once: observations that are evaluated in one go.
+
+    """
+    for part in parts(whose, at_once):
         with database.reading() as connection:
             # As they are in this snapshot: what comes in meanwhile leaves them to be evaluated again.
             current = read_people(connection, people.c.number.in_([person.number for person in part]))
@@ -54,12 +71,12 @@ def evaluate_people(
         found = explain(frame, now, settings)
         rows = _rows(found, {person.name: person.number for person in current})
         stale = _stale(found, frame, now)
-        changes += database.write(
-            lambda connection, current=current, rows=rows, stale=stale: _save(  # type: ignore[misc]
-                connection, current, rows, stale, now
-            )
-        )
-    return changes
+        changes: list[Change] = []
+        # A few people a transaction: other writers wait for it.
+        for start in range(0, len(current), SAVED_AT_ONCE):
+            few = current[start : start + SAVED_AT_ONCE]
+            changes += database.write(partial(_save, current=few, rows=rows, stale=stale, now=now))
+        yield changes
 
 
 def note_told(connection: Connection, changes: Sequence[Change]) -> None:

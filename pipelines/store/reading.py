@@ -36,14 +36,19 @@ def read_people(connection: Connection, *conditions: ColumnElement[bool]) -> lis
 
 
 def read_observations(
-    connection: Connection, whose: Sequence[Person], until: datetime | None = None
+    connection: Connection,
+    whose: Sequence[Person],
+    until: datetime | None = None,
+    *,
+    since: datetime | None = None,
 ) -> pl.DataFrame:
-    """All records of these people up to a moment, as an observation frame; differing records of one id are all in it.
+    """All records of these people in a span, as an observation frame; differing records of one id are all in it.
 
     Args:
         connection: in any transaction.
         whose: a few thousand people at most.
         until: nothing later, or everything if null.
+        since: nothing earlier, or everything if null.
     """
     names = {person.number: person.name for person in whose}
     theirs = observations.c.person.in_(list(names))
@@ -56,6 +61,8 @@ def read_observations(
     ).where(theirs)
     if until is not None:
         query = query.where(observations.c.at <= as_number(until))
+    if since is not None:
+        query = query.where(observations.c.at >= as_number(since))
     said = {
         (person, number): text
         for person, number, text in connection.execute(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 
 import orjson
 import polars as pl
-from sqlalchemy import ColumnElement
+from sqlalchemy import ColumnElement, Connection
 
 from observations.errors import SchemaError
 from observations.ingest.base import ReadOptions, complete
@@ -29,9 +29,10 @@ from pipelines.batch import PEOPLE_AT_ONCE, Detection
 from pipelines.store.changes import Change
 from pipelines.store.database import Database, default_place
 from pipelines.store.evaluation import evaluate_people, note_told, people_to_evaluate
+from pipelines.store.foretelling import foretell
 from pipelines.store.reading import Person, parts, read_observations, read_people
 from pipelines.store.tables import people
-from pipelines.store.writing import insert_observations
+from pipelines.store.writing import Added, Position, insert_observations, keep_position, read_position
 
 
 def _clock() -> datetime:
@@ -95,24 +96,51 @@ class Store:
             else _frame(observations, tz)
         )
         self.add(frame)
-        changes = self.evaluate()
+        return self.changes()
+
+    def changes(self) -> list[Change]:
+        """Evaluate whom it is time to, and say what changed since this was said last."""
+        changes = [change for part in self.evaluate() for change in part]
         self.note_told(changes)
         return changes
 
-    def add(self, frame: pl.DataFrame) -> Mapping[str, int]:
-        """Write the records of an observation frame durably, without evaluating; how many were new, by person."""
-        return self.database.write(lambda connection: insert_observations(connection, frame))
-
-    def evaluate(self, *, grown: float = 0.0) -> list[Change]:
-        """Evaluate the people of whom something may have changed; what differs from what was last told.
+    def add(self, frame: pl.DataFrame, position: Position | None = None) -> Added:
+        """Write the records of an observation frame durably, without evaluating them.
 
         Args:
-            grown: only those who have so many times the observations of their last evaluation; 0 for all.
+            frame: an observation frame (`observations.schema`), in any order. What is there already is passed over.
+            position: how far the source they come from has been read; kept together with them.
+        """
+        now = self.clock()
+
+        def work(connection: Connection) -> Added:
+            if position is not None:
+                keep_position(connection, position, now)
+            return insert_observations(connection, frame)
+
+        return self.database.write(work)
+
+    def position(self, label: str) -> Position | None:
+        """How far the source of that name has been read; null if it never was."""
+        with self.database.reading() as connection:
+            return read_position(connection, label)
+
+    def foretell(self, new: pl.DataFrame) -> list[Change]:
+        """The status changes that a few new observations bring at once, before anything is evaluated."""
+        with self.database.reading() as connection:
+            return foretell(connection, new, self.clock())
+
+    def evaluate(self, *, only_grown: bool = False, at_once: int = PEOPLE_AT_ONCE) -> Iterator[list[Change]]:
+        """Evaluate the people of whom something may have changed; part by part, what differs from what was told last.
+
+        Args:
+            only_grown: only those of whom so much is new that it should not wait.
+            at_once: observations that are evaluated in one go.
         """
         now = self.clock()
         with self.database.reading() as connection:
-            whose = people_to_evaluate(connection, now, grown=grown)
-        return evaluate_people(self.database, whose, now, self.settings)
+            whose = people_to_evaluate(connection, now, only_grown=only_grown)
+        return evaluate_people(self.database, whose, now, self.settings, at_once)
 
     def note_told(self, changes: Sequence[Change]) -> None:
         """Keep that these changes reached their reader: they are not told again."""
@@ -158,9 +186,9 @@ class Store:
         return Detection(found, rows, count)
 
     @staticmethod
-    def _whose(connection: object, user: str | None) -> list[Person]:
+    def _whose(connection: Connection, user: str | None) -> list[Person]:
         conditions: list[ColumnElement[bool]] = [] if user is None else [people.c.name == user]
-        return read_people(connection, *conditions)  # type: ignore[arg-type]
+        return read_people(connection, *conditions)
 
 
 def _frame(records: Iterable[Observation | Mapping[str, object]], tz: str) -> pl.DataFrame:

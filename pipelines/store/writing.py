@@ -4,25 +4,65 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
 from itertools import groupby
 
 import polars as pl
-from sqlalchemy import BigInteger, Connection, Insert, Table, bindparam, case, select, update
+from sqlalchemy import BigInteger, Connection, Insert, Table, bindparam, case, delete, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from pipelines.store.coding import Row, encode
-from pipelines.store.tables import observations, people, shapes
+from pipelines.store.moments import as_number
+from pipelines.store.tables import observations, people, shapes, sources
+
+GROWTH, HEADSTART = 2, 50
+"""A person is evaluated at the latest with this many times the observations of last time, and so many more: what all
+evaluations of a growing history cost together stays in proportion to it."""
+
+HAS_GROWN = people.c.observations >= GROWTH * people.c.evaluated_rows + HEADSTART
 
 NAMES_AT_ONCE = 5_000
 """Names asked for in one statement: databases bound the number of parameters."""
 
 
-def insert_observations(connection: Connection, frame: pl.DataFrame) -> Mapping[str, int]:
-    """Add the records of an observation frame that the store does not have yet.
+@dataclass(frozen=True)
+class Position:
+    """How far a source has been read: kept with what was read of it, so that neither is without the other.
 
-    Returns:
-        How many were new, for each person of whom any was.
+    Attributes:
+        label: what the source is called.
+        offset: bytes that are dealt with.
+        lines: lines among them.
+        said: JSON, what tells the file from another of its name.
+
     """
+
+    label: str
+    offset: int
+    lines: int
+    said: str
+
+
+@dataclass(frozen=True)
+class Added:
+    """What an insertion added.
+
+    Attributes:
+        new: (user, id) of each record that was not there.
+        grown: whether somebody's observations have doubled since they were evaluated.
+
+    """
+
+    new: frozenset[tuple[str, str]]
+    grown: bool
+
+    def __len__(self) -> int:
+        return len(self.new)
+
+
+def insert_observations(connection: Connection, frame: pl.DataFrame) -> Added:
+    """Add the records of an observation frame that the store does not have yet."""
     rows = sorted(encode(frame), key=lambda row: (row.user, row.at))
     numbers = _numbers_of_people(connection, [user for user, _ in groupby(rows, key=lambda row: row.user)])
     numbers_of_shapes = _numbers_of_shapes(connection, numbers, {(row.user, row.shape) for row in rows})
@@ -40,9 +80,22 @@ def insert_observations(connection: Connection, frame: pl.DataFrame) -> Mapping[
             for row in rows
         ],
     )
-    new = {user: count for user, number in numbers.items() if (count := added[number])}
-    _note_changes(connection, numbers, new, rows)
-    return new
+    _note_changes(connection, numbers, Counter(person for person, _ in added), rows)
+    names = {number: name for name, number in numbers.items()}
+    return Added(frozenset((names[person], id) for person, id in added), _any_grown(connection, numbers))
+
+
+def keep_position(connection: Connection, position: Position, now: datetime) -> None:
+    """Remember how far a source has been read."""
+    connection.execute(delete(sources).where(sources.c.label == position.label))
+    connection.execute(sources.insert().values(**asdict(position), at=as_number(now)))
+
+
+def read_position(connection: Connection, label: str) -> Position | None:
+    """How far the source of that name has been read; null if it never was."""
+    columns = (sources.c.label, sources.c.offset, sources.c.lines, sources.c.said)
+    row = connection.execute(select(*columns).where(sources.c.label == label)).first()
+    return None if row is None else Position(*row)
 
 
 def _numbers_of_people(connection: Connection, names: Sequence[str]) -> dict[str, int]:
@@ -101,12 +154,12 @@ def _known_shapes(connection: Connection, numbers: Mapping[str, int]) -> dict[tu
     return found
 
 
-def _insert(connection: Connection, rows: Sequence[Mapping[str, object]]) -> Counter[int]:
-    """Add rows to the observations; how many of each person were not there yet."""
+def _insert(connection: Connection, rows: Sequence[Mapping[str, object]]) -> list[tuple[int, str]]:
+    """Add rows to the observations; person and id of those that were not there yet."""
     if not rows:
-        return Counter()
-    entry = _insert_new(connection, observations).returning(observations.c.person)
-    return Counter(connection.execute(entry, rows).scalars())
+        return []
+    entry = _insert_new(connection, observations).returning(observations.c.person, observations.c.id)
+    return [(person, id) for person, id in connection.execute(entry, rows)]
 
 
 def _insert_new(connection: Connection, table: Table) -> Insert:
@@ -117,11 +170,9 @@ def _insert_new(connection: Connection, table: Table) -> Insert:
 
 
 def _note_changes(
-    connection: Connection, numbers: Mapping[str, int], new: Mapping[str, int], rows: Iterable[Row]
+    connection: Connection, numbers: Mapping[str, int], added: Mapping[int, int], rows: Iterable[Row]
 ) -> None:
     """Count what was added to each person, who is to be evaluated again."""
-    if not new:
-        return
     newest = {user: max(row.at for row in theirs) for user, theirs in groupby(rows, key=lambda row: row.user)}
     latest = bindparam("latest", type_=BigInteger())
     entry = (
@@ -133,7 +184,23 @@ def _note_changes(
             newest=case((people.c.newest > latest, people.c.newest), else_=latest),
         )
     )
-    connection.execute(
-        entry,
-        [{"whose": numbers[user], "added": count, "latest": newest[user]} for user, count in new.items()],
+    noted = [
+        {"whose": number, "added": added[number], "latest": newest[user]}
+        for user, number in numbers.items()
+        if added.get(number)
+    ]
+    if noted:
+        connection.execute(entry, noted)
+
+
+def _any_grown(connection: Connection, numbers: Mapping[str, int]) -> bool:
+    """Whether one of these people has so much that is new that their evaluation should not wait any longer."""
+    asked = list(numbers.values())
+    return any(
+        connection.execute(
+            select(people.c.number)
+            .where(people.c.number.in_(asked[start : start + NAMES_AT_ONCE]), HAS_GROWN)
+            .limit(1)
+        ).first()
+        for start in range(0, len(asked), NAMES_AT_ONCE)
     )
