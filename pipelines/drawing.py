@@ -1,0 +1,272 @@
+"""Small pictures of one pattern: a sparkline of its weeks, a calendar strip of its days, its confidence as a bar.
+
+Each as SVG for pages and notebooks, the first two also in characters for a terminal. What was kept is a filled block, what
+was missed a small one below the line or in the middle: told apart without colour as well.
+
+All but the last take rows of `patterns.explain.OPPORTUNITIES` of one pattern.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+import polars as pl
+from markupsafe import Markup, escape
+from rich.text import Text
+
+from observations.civil import WEEKDAYS
+from patterns.settings import Settings
+
+SPARK_WEEKS = 26
+STRIP_WEEKS = 53
+"""Weeks that are shown, the newest."""
+
+_WEEK = timedelta(days=7)
+_BLOCKS = "▁▂▃▄▅▆▇█"
+_KEPT, _MISSED = "green", "red"
+_KEPT_CELL, _MISSED_CELL, _BOTH_CELL, _EMPTY_CELL = "■", "×", "▣", "·"
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What became of the opportunities of one day or of one week, which begins on a Monday."""
+
+    begin: date
+    kept: int
+    missed: int
+
+    @property
+    def due(self) -> int:
+        """How many opportunities there were."""
+        return self.kept + self.missed
+
+    @property
+    def said(self) -> str:
+        """The tally in words."""
+        if not self.due:
+            return "no opportunity"
+        return f"kept {self.kept} of {self.due}"
+
+
+# --- counting -------------------------------------------------------------------------------------------------
+
+
+def by_week(seen: pl.DataFrame, weeks: int = SPARK_WEEKS, until: date | None = None) -> list[Tally]:
+    """The last weeks up to the one of `until` (or of the last opportunity), also those without an opportunity."""
+    counted = _counted(seen, pl.col("local").dt.truncate("1w").dt.date())
+    return _filled(counted, weeks, until)
+
+
+def by_day(seen: pl.DataFrame, weeks: int = STRIP_WEEKS, until: date | None = None) -> list[Tally]:
+    """The days of the last weeks, from a Monday on, also those without an opportunity."""
+    first = by_week(seen, weeks, until)
+    if not first:
+        return []
+    counted = _counted(seen, pl.col("local").dt.date())
+    days = range(((first[-1].begin - first[0].begin) + _WEEK).days)
+    return [counted.get(day, Tally(day, 0, 0)) for day in (first[0].begin + timedelta(days=n) for n in days)]
+
+
+def _counted(seen: pl.DataFrame, begin: pl.Expr) -> dict[date, Tally]:
+    # What nothing shows was known when its slot ended; at midnight that is the day after.
+    ended = pl.when(pl.col("observation").is_null()).then(pl.lit(1)).otherwise(pl.lit(0))
+    known = seen.with_columns(pl.col("local") - pl.duration(microseconds=ended))
+    counted = known.group_by(begin=begin).agg(kept=pl.col("kept").sum(), missed=(~pl.col("kept")).sum())
+    return {day: Tally(day, kept, missed) for day, kept, missed in counted.iter_rows()}
+
+
+def _filled(counted: Mapping[date, Tally], weeks: int, until: date | None) -> list[Tally]:
+    if not counted:
+        return []
+    last = max(counted)
+    if until is not None:
+        last = max(last, until - timedelta(days=until.weekday()))
+    first = max(min(counted), last - _WEEK * (weeks - 1))
+    return [
+        counted.get(first + _WEEK * n, Tally(first + _WEEK * n, 0, 0))
+        for n in range((last - first) // _WEEK + 1)
+    ]
+
+
+# --- in characters --------------------------------------------------------------------------------------------
+
+
+def sparkline_text(seen: pl.DataFrame, weeks: int = SPARK_WEEKS, until: date | None = None) -> Text:
+    """One character a week: the higher the block, the more was kept; a dot where nothing was due.
+
+    Colours are rich styles, which a console leaves out where it should.
+    """
+    line = Text()
+    for week in by_week(seen, weeks, until):
+        if not week.due:
+            line.append(_EMPTY_CELL, style="dim")
+        else:
+            share = week.kept / week.due
+            line.append(
+                _BLOCKS[round(share * (len(_BLOCKS) - 1))],
+                style=_KEPT if 2 * week.kept > week.due else _MISSED,
+            )
+    return line
+
+
+def strip_text(seen: pl.DataFrame, weeks: int = STRIP_WEEKS, until: date | None = None) -> list[Text]:
+    """A calendar: a line for the months, one for each weekday, one that says what the signs mean; a column a week."""
+    days = by_day(seen, weeks, until)
+    if not days:
+        return []
+    lines = [Text("     " + _months_text(days[::7]), style="dim")]
+    for weekday, name in enumerate(WEEKDAYS):
+        line = Text(f"{name[:3].capitalize()}  ", style="dim")
+        for day in days[weekday::7]:
+            line.append(*_cell(day))
+        lines.append(line)
+    legend = Text("     ")
+    for sign, word, style in (
+        (_KEPT_CELL, "kept", _KEPT),
+        (_MISSED_CELL, "missed", _MISSED),
+        (_EMPTY_CELL, "not due", "dim"),
+    ):
+        legend.append(sign, style=style).append(f" {word}   ", style="dim")
+    return [*lines, legend]
+
+
+def _cell(day: Tally) -> tuple[str, str]:
+    if not day.due:
+        return _EMPTY_CELL, "dim"
+    if not day.missed:
+        return _KEPT_CELL, _KEPT
+    return (_BOTH_CELL, _KEPT) if day.kept else (_MISSED_CELL, _MISSED)
+
+
+def _months_text(mondays: Sequence[Tally]) -> str:
+    """The months above the columns of their first weeks, as far as there is room."""
+    line = ""
+    for column, monday in enumerate(mondays):
+        if _begins_month(mondays, column) and len(line) <= column:
+            line = line.ljust(column) + f"{monday.begin:%b} "
+    return line[: len(mondays) + 3].rstrip()
+
+
+def _begins_month(mondays: Sequence[Tally], column: int) -> bool:
+    return column == 0 or mondays[column].begin.month != mondays[column - 1].begin.month
+
+
+# --- as SVG ---------------------------------------------------------------------------------------------------
+
+
+def sparkline_svg(seen: pl.DataFrame, weeks: int = SPARK_WEEKS, until: date | None = None) -> Markup:
+    """A bar up for what was kept in each week, one down for what was missed."""
+    tallies = by_week(seen, weeks, until)
+    if not tallies:
+        return Markup()
+    most = max(week.due for week in tallies)
+    up, down = 14.0 / most, 8.0 / most
+    kept, missed = [], []
+    for place, week in enumerate(tallies):
+        if week.kept:
+            kept.append(_rect(place * 4, 15 - max(week.kept * up, 1), 3, max(week.kept * up, 1)))
+        if week.missed:
+            missed.append(_rect(place * 4, 16, 3, max(week.missed * down, 1)))
+    width = len(tallies) * 4
+    said = f"{_total(tallies).said} in {len(tallies)} weeks"
+    body = (
+        f'<path class="hb-line" d="M0 15.5H{width}"/><path class="hb-kept" d="{"".join(kept)}"/>'
+        f'<path class="hb-missed" d="{"".join(missed)}"/>'
+    )
+    return _svg("hb-spark", width, 25, said, body)
+
+
+def strip_svg(
+    seen: pl.DataFrame, weeks: int = STRIP_WEEKS, until: date | None = None, *, pointable: bool = False
+) -> Markup:
+    """A calendar: a column for each week, a row for each weekday, a block for each day with an opportunity.
+
+    Args:
+        seen, weeks, until: as for `by_day`.
+        pointable: whether each day says its date and tally when pointed at, which makes the picture larger.
+
+    """
+    days = by_day(seen, weeks, until)
+    if not days:
+        return Markup()
+    columns, left, top, pitch = len(days) // 7, 30, 14, 11
+    shapes: dict[str, list[str]] = {"hb-none": [], "hb-kept": [], "hb-missed": []}
+    said = []
+    for place, day in enumerate(days):
+        x, y = left + place // 7 * pitch, top + place % 7 * pitch
+        _draw_day(shapes, day, x, y)
+        if pointable and day.due:
+            words = f"{day.begin:%A} {day.begin.day} {day.begin:%B %Y}: {day.said}"
+            said.append(f'<path class="hb-point" d="{_rect(x, y, 10, 10)}"><title>{words}</title></path>')
+    paths = "".join(f'<path class="{name}" d="{"".join(d)}"/>' for name, d in shapes.items() if d)
+    labels = "".join(
+        f'<text x="0" y="{top + row * pitch + 8.5}">{WEEKDAYS[row][:3].capitalize()}</text>'
+        for row in (0, 2, 4, 6)
+    )
+    body = f"<g>{labels}{_months_svg(days[::7], left, pitch)}</g>{paths}{''.join(said)}"
+    words = f"Calendar: {_total(days).said} times from {days[0].begin} to {days[-1].begin}"
+    return _svg("hb-strip", left + max(columns * pitch, 40), top + 7 * pitch, words, body)
+
+
+def confidence_svg(
+    confidence: float, components: Mapping[str, float], settings: Settings | None = None
+) -> Markup:
+    """Confidence as a bar, made of what each of the four components gives; each says so when pointed at."""
+    settings = settings or Settings()
+    weights = {
+        "count": settings.weight_count,
+        "recency": settings.weight_recency,
+        "consistency": settings.weight_consistency,
+        "span": settings.weight_span,
+    }
+    whole = sum(weights[name] * components[name] for name in weights)
+    left = confidence / whole if whole else 0.0  # what decay has left of it
+    x, parts = 0.0, []
+    for number, (name, weight) in enumerate(weights.items()):
+        width = 100 * weight * components[name] * left
+        said = f"{name} {components[name]:.2f} × {weight:g} = {weight * components[name]:.2f}"
+        said += f", × {left:.2f} for being past due" if left < 0.995 else ""
+        parts.append(
+            f'<path class="hb-part hb-part{number}" d="{_rect(x, 0, max(width - 0.5, 0), 8)}"><title>{said}</title></path>'
+        )
+        x += width
+    told = ", ".join(f"{name} {components[name]:.2f}" for name in weights)
+    body = f'<path class="hb-track" d="{_rect(0, 0, 100, 8)}"/>{"".join(parts)}'
+    body += f'<path class="hb-mark" d="M{100 * settings.confirmation_threshold:g} -1V9"/>'
+    return _svg("hb-bar", 100, 8, f"confidence {confidence:.2f}: {told}", body)
+
+
+def _draw_day(shapes: dict[str, list[str]], day: Tally, x: float, y: float) -> None:
+    if not day.due:
+        shapes["hb-none"].append(_rect(x + 4, y + 4, 2, 2))
+    elif not day.missed:
+        shapes["hb-kept"].append(_rect(x, y, 10, 10))
+    elif not day.kept:
+        shapes["hb-missed"].append(_rect(x + 2.5, y + 2.5, 5, 5))
+    else:
+        shapes["hb-kept"].append(_rect(x, y, 10, 5))
+        shapes["hb-missed"].append(_rect(x + 2.5, y + 6, 5, 4))
+
+
+def _months_svg(mondays: Sequence[Tally], left: int, pitch: int) -> str:
+    words, free = [], 0
+    for column, monday in enumerate(mondays):
+        if _begins_month(mondays, column) and column >= free:
+            words.append(f'<text x="{left + column * pitch}" y="9">{monday.begin:%b}</text>')
+            free = column + 3
+    return "".join(words)
+
+
+def _rect(x: float, y: float, width: float, height: float) -> str:
+    return f"M{x:.4g} {y:.4g}h{width:.4g}v{height:.4g}h-{width:.4g}z"
+
+
+def _svg(name: str, width: float, height: float, said: str, body: str) -> Markup:
+    head = f'<svg class="{name}" viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}"'
+    return Markup(f'{head} role="img" aria-label="{escape(said)}">{body}</svg>')  # noqa: S704  numbers, and words of ours
+
+
+def _total(tallies: Sequence[Tally]) -> Tally:
+    return Tally(tallies[0].begin, sum(t.kept for t in tallies), sum(t.missed for t in tallies))
