@@ -17,7 +17,7 @@ check: .venv/dev-installed  ## format, lint, types, tests
 	$(BIN)/mypy
 	$(BIN)/pytest -n 2
 
-benchmark: .venv/dev-installed  ## speed and memory, as ratios measured in one run
+benchmark: .venv/benchmark-installed  ## speed and memory, as ratios measured in one run
 	$(BIN)/pytest tests/benchmarks --override-ini addopts= --benchmark-columns=min,median,ops
 
 golden: .venv/installed  ## write the demo's expected answer anew; read the difference before committing it
@@ -25,10 +25,11 @@ golden: .venv/installed  ## write the demo's expected answer anew; read the diff
 	$(BIN)/habitus detect $(DEMO) --status all --format ndjson > fixtures/expected/demo.ndjson.new
 	mv fixtures/expected/demo.ndjson.new fixtures/expected/demo.ndjson
 
-lock: .venv/dev-installed  ## renew requirements.lock and requirements-dev.lock
+lock: .venv/dev-installed  ## renew requirements.lock, requirements-dev.lock and requirements-benchmark.lock
 	$(BIN)/pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header pyproject.toml --extra dev -o requirements-dev.lock
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header pyproject.toml --extra benchmark -c requirements-dev.lock -o requirements-benchmark.lock
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "habitus needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Name a newer one: make PYTHON=python3.12 …")'
@@ -43,6 +44,10 @@ lock: .venv/dev-installed  ## renew requirements.lock and requirements-dev.lock
 	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-dev.lock
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -e .
 	@touch $@ .venv/installed
+
+.venv/benchmark-installed: .venv/dev-installed requirements-benchmark.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-benchmark.lock
+	@touch $@
 
 clean:
 	rm -rf .venv build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
