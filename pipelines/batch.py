@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 
 import polars as pl
@@ -14,9 +15,11 @@ from observations.ingest.base import ReadOptions
 from observations.ingest.reading import ReadingReport, read_observations
 from observations.ingest.sources import find_sources
 from patterns.evaluate import evaluate
+from patterns.explain import Explanation, explain
 from patterns.frame import PATTERNS
 from patterns.model import Pattern, read_patterns, write_patterns
 from patterns.settings import Settings
+from pipelines.explained import Explained
 from pipelines.reporting import check_anything_read
 
 PEOPLE_AT_ONCE = 250_000
@@ -26,20 +29,37 @@ Sources = str | Path | Iterable[str | Path]
 
 
 @dataclass(frozen=True, eq=False)
+class Basis:
+    """What a detection rests on, so that it can be asked about later.
+
+    Attributes:
+        read: gives the observations; called when they are asked for.
+        as_of: the evaluation time; each person's newest observation if null.
+        settings: by which patterns were judged.
+    """
+
+    read: Callable[[], pl.DataFrame]
+    as_of: datetime | None
+    settings: Settings
+
+
+@dataclass(frozen=True, eq=False)
 class Detection:
-    """What was detected.
+    """What was detected. In a notebook it shows itself.
 
     Attributes:
         frame: all patterns, one a row (`patterns.frame.PATTERNS`).
         observations: how many observations they rest on.
         people: how many people those are of.
         report: what became of each source, where sources were read.
+        basis: the observations themselves, and how they were judged, where they are still at hand.
     """
 
     frame: pl.DataFrame
     observations: int
     people: int
     report: ReadingReport = field(default_factory=ReadingReport)
+    basis: Basis | None = None
 
     @property
     def patterns(self) -> tuple[Pattern, ...]:
@@ -61,6 +81,64 @@ class Detection:
         """What was one and is no more."""
         return self._of("expired")
 
+    @cached_property
+    def observed(self) -> pl.DataFrame:
+        """The observations that it rests on (`observations.schema`).
+
+        Raises:
+            SettingError: they are not at hand.
+        """
+        return self._basis.read()
+
+    @property
+    def settings(self) -> Settings:
+        """By which the patterns were judged."""
+        return Settings() if self.basis is None else self.basis.settings
+
+    @cached_property
+    def explanation(self) -> Explanation:
+        """Everything behind its patterns; takes as long as detecting them did, the first time.
+
+        Raises:
+            SettingError: the observations are not at hand.
+        """
+        return explain(self.observed, self._basis.as_of, self.settings, self.frame.get_column("id").to_list())
+
+    def explain(self, pattern: Pattern | str) -> Explained:
+        """One pattern and everything behind it. In a notebook it shows itself.
+
+        Args:
+            pattern: the pattern, its id, or the beginning of its id.
+
+        Raises:
+            SettingError: there is no such pattern, or there are several; or the observations are not at hand.
+        """
+        id = self._id_of(pattern if isinstance(pattern, str) else pattern.id)
+        found, mine = self.explanation, pl.col("pattern_id") == id
+        alone = Explanation(
+            found.patterns.filter(pl.col("id") == id),
+            found.opportunities.filter(mine),
+            found.journal.filter(mine),
+            found.outlook.filter(mine),
+        )
+        own = self.observed.filter(pl.col("user_id") == alone.patterns.item(0, "user_id"))
+        return Explained(alone, own, self.settings, wall_clock(own, self._basis.as_of))
+
+    def _id_of(self, prefix: str) -> str:
+        ids = self.frame.filter(pl.col("id").str.starts_with(prefix)).get_column("id").to_list()
+        if len(ids) != 1:
+            number = "no pattern" if not ids else f"{len(ids)} patterns"
+            raise SettingError(
+                f"there is {number} here whose id begins with {prefix!r}; .to_polars() lists them"
+            )
+        return str(ids[0])
+
+    @property
+    def _basis(self) -> Basis:
+        if self.basis is None:
+            raise SettingError("the observations of this detection are not at hand; detect anew")
+        return self.basis
+
     def _of(self, status: str) -> tuple[Pattern, ...]:
         return tuple(read_patterns(self.frame.filter(pl.col("status") == status)))
 
@@ -75,6 +153,16 @@ class Detection:
     def to_json(self) -> str:
         """All patterns as one JSON array."""
         return "[" + ",\n ".join(line.decode() for line in write_patterns(self.frame)) + "]"
+
+    def _repr_html_(self) -> str:
+        from pipelines.report.showing import detection_html
+
+        return detection_html(self)
+
+    def _repr_markdown_(self) -> str:
+        from pipelines.rendering import to_markdown
+
+        return to_markdown(self.patterns) or "Nothing repeats often enough yet to be told from chance.\n"
 
 
 def detect(
@@ -102,7 +190,7 @@ def detect(
 
     Raises:
         SourceError: a source cannot be read.
-        SettingError: the zone is unknown, or there is no observation up to `as_of`.
+        SettingError: the zone is unknown, no record has the `user_field`, or there is no observation up to `as_of`.
     """
     if isinstance(sources, pl.DataFrame):
         return detect_in_frame(sources, as_of=as_of, settings=settings)
@@ -155,7 +243,20 @@ def detect_in_frame(
             progress(done / observations.height)
     patterns = pl.concat(frames) if frames else pl.DataFrame(schema=dict(PATTERNS))
     people = observations.get_column("user_id").n_unique() if observations.height else 0
-    return Detection(patterns, observations.height, people, report or ReadingReport())
+    basis = Basis(lambda: observations, as_of, settings or Settings())
+    return Detection(patterns, observations.height, people, report or ReadingReport(), basis)
+
+
+def wall_clock(observations: pl.DataFrame, as_of: datetime | None) -> datetime:
+    """What one person's clock shows at `as_of`, by the offset of their newest observation; that one's time if null.
+
+    Args:
+        observations: of one person, at least one.
+        as_of: aware.
+    """
+    at, local = observations.sort("at").select("at", "local").row(-1)
+    clock: datetime = local if as_of is None else local + (as_of - at)
+    return clock
 
 
 def partitions(observations: pl.DataFrame, size: int) -> Iterator[pl.DataFrame]:

@@ -164,12 +164,13 @@ def sparkline_svg(seen: pl.DataFrame, weeks: int = SPARK_WEEKS, until: date | No
     most = max(week.due for week in tallies)
     up, down = 14.0 / most, 8.0 / most
     kept, missed = [], []
-    for place, week in enumerate(tallies):
+    # The newest week is at the right, so that sparklines below one another have one axis of time.
+    for place, week in enumerate(tallies, start=weeks - len(tallies)):
         if week.kept:
             kept.append(_rect(place * 4, 15 - max(week.kept * up, 1), 3, max(week.kept * up, 1)))
         if week.missed:
             missed.append(_rect(place * 4, 16, 3, max(week.missed * down, 1)))
-    width = len(tallies) * 4
+    width = weeks * 4
     said = f"{_total(tallies).said} in {len(tallies)} weeks"
     body = (
         f'<path class="hb-line" d="M0 15.5H{width}"/><path class="hb-kept" d="{"".join(kept)}"/>'

@@ -1,0 +1,134 @@
+"""Cards: what a page says of a pattern, in words and small pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+
+import orjson
+import polars as pl
+from markupsafe import Markup
+
+from patterns.explain import OPPORTUNITIES, Explanation
+from patterns.frame import PATTERNS
+from patterns.model import Pattern, read_patterns
+from patterns.settings import Settings
+from pipelines.drawing import confidence_svg, sparkline_svg
+
+_SMALL = 1e-4
+
+
+@dataclass(frozen=True)
+class Card:
+    """One pattern as a page shows it: the pattern itself, and what is drawn of it.
+
+    Attributes:
+        pattern: the pattern.
+        bar: its confidence with the four components.
+        spark: its weeks; empty where they are not known.
+    """
+
+    pattern: Pattern
+    bar: Markup
+    spark: Markup
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.pattern, name)
+
+    @property
+    def chance(self) -> str:
+        """How likely so much support would be by chance, in words."""
+        value = self.pattern.p_value
+        return "chance: less than 1 in 10,000" if value < _SMALL else f"chance: {value:.1g}"
+
+    @property
+    def rate(self) -> str:
+        """The range in which the rate surely lies."""
+        low, high = self.pattern.rate_interval
+        return f"{low:.0%} to {high:.0%}"
+
+    @property
+    def rule_text(self) -> str:
+        """The rule as JSON, for people."""
+        return orjson.dumps(dict(self.pattern.rule), option=orjson.OPT_INDENT_2).decode()
+
+
+def cards_of(
+    patterns: pl.DataFrame,
+    opportunities: pl.DataFrame | None = None,
+    settings: Settings | None = None,
+    until: Mapping[str, date] | None = None,
+) -> list[Card]:
+    """The patterns as cards, in their order.
+
+    Args:
+        patterns: `patterns.frame.PATTERNS`.
+        opportunities: `patterns.explain.OPPORTUNITIES`; without them there are no sparklines.
+        settings: by which confidence is weighted.
+        until: for each person the day up to which weeks are drawn.
+
+    """
+    seen = opportunities if opportunities is not None else pl.DataFrame(schema=dict(OPPORTUNITIES))
+    by_id = {str(key[0]): part for key, part in seen.group_by("pattern_id", maintain_order=True)}
+    days = until or {}
+    return [
+        Card(
+            pattern,
+            confidence_svg(pattern.confidence, pattern.components.model_dump(), settings),
+            sparkline_svg(by_id[pattern.id], until=days.get(pattern.user_id))
+            if pattern.id in by_id
+            else Markup(),
+        )
+        for pattern in read_patterns(patterns.select(list(PATTERNS)))
+    ]
+
+
+def by_person(cards: Sequence[Card]) -> list[tuple[str, list[Card]]]:
+    """The cards of each person, people and cards in their order."""
+    groups: dict[str, list[Card]] = {}
+    for card in cards:
+        groups.setdefault(card.pattern.user_id, []).append(card)
+    return list(groups.items())
+
+
+def last_days(observations: pl.DataFrame) -> dict[str, date]:
+    """Each person's newest local day."""
+    newest = observations.group_by("user_id").agg(pl.col("local").max().dt.date())
+    return dict(newest.iter_rows())
+
+
+def changes_of(explanation: Explanation, pattern_id: str) -> Iterator[str]:
+    """How the pattern came to be what it is: one sentence for each change."""
+    mine = explanation.journal.filter(pl.col("pattern_id") == pattern_id)
+    for local, after, reason, support, opportunities in mine.select(
+        "local", "after", "reason", "support", "opportunities"
+    ).iter_rows():
+        yield f"{day(local)}: {after}, {reason} ({support} of {opportunities})"
+
+
+def ahead_of(explanation: Explanation, pattern: Pattern) -> str:
+    """What one more outcome, or silence, would change; empty if nothing would."""
+    found = explanation.outlook.filter(pl.col("pattern_id") == pattern.id)
+    if found.is_empty() or pattern.status == "expired":
+        return ""
+    outlook = found.row(0, named=True)
+    said = []
+    if outlook["next_due"] is not None:
+        said.append(f"It is next due by {day(outlook['next_due'])}.")
+    if outlook["if_kept"] != pattern.status:
+        said.append(f"Kept once more, it would be {outlook['if_kept']}.")
+    if outlook["if_missed"] != pattern.status:
+        said.append(f"Missed once more, it would be {outlook['if_missed']}.")
+    if outlook["expires"] is not None:
+        said.append(f"Unless it is seen, it expires on {day(outlook['expires'])}.")
+    return " ".join(said)
+
+
+def day(moment: datetime | date) -> str:
+    """A day as a person writes it.
+
+    >>> day(date(2026, 3, 2))
+    '2 March 2026'
+    """
+    return f"{moment.day} {moment:%B %Y}"
