@@ -20,7 +20,7 @@ from patterns.frame import PATTERNS
 from patterns.model import Pattern, read_patterns, write_patterns
 from patterns.settings import Settings
 from pipelines.explained import Explained
-from pipelines.reporting import check_anything_read
+from pipelines.reporting import check_anything_read, check_reading
 
 PEOPLE_AT_ONCE = 250_000
 """Observations that are evaluated in one go, as far as people can be parted: bounds memory, changes no answer."""
@@ -205,6 +205,7 @@ def detect(
     )
     found = find_sources(names)
     frame, report = read_observations(found.sources, options, found.notes)
+    check_reading(report, options)
     check_anything_read(report, as_of)
     return detect_in_frame(frame, as_of=as_of, settings=settings, report=report)
 

@@ -21,7 +21,7 @@ from patterns.model import STATUSES
 from pipelines.batch import Detection, detect_in_frame
 from pipelines.options import instant_option, reading_options
 from pipelines.rendering import print_table, to_markdown
-from pipelines.reporting import check_anything_read, plural, reading_progress, report_notes
+from pipelines.reporting import check_anything_read, check_reading, plural, reading_progress, report_notes
 
 Format = Literal["table", "json", "ndjson", "markdown"]
 
@@ -79,6 +79,7 @@ def detect(
     with reading_progress() as reading:
         batches = reading.watch(read_sources(found.sources, options, report, keep_repeats=True))
         frame = unique_observations(concat_observations(batch.observations for batch in batches))
+    check_reading(report, options)
     check_anything_read(report, moment)
     report_notes(report)
     with _progress() as progress:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import click
 import polars as pl
 
 from observations.errors import SettingError
-from observations.ingest.base import ReadOptions
+from observations.ingest.base import Batch, ReadOptions
 from observations.ingest.reading import ReadingReport, read_sources
 from observations.ingest.sources import find_sources
 from observations.ingest.writing import write_ndjson, write_parquet
+from pipelines.explaining import explain
 from pipelines.options import reading_options
-from pipelines.reporting import explain, reading_progress, report_reading
+from pipelines.reporting import check_reading, reading_progress, report_reading
 
 
 @click.command()
@@ -50,10 +51,17 @@ def ingest(sources: tuple[str, ...], options: ReadOptions, output: Path | None, 
     report.add_all(found.notes)
     with reading_progress() as progress:
         batches = progress.watch(read_sources(found.sources, options, report))
-        _write((batch.observations for batch in batches), output, silent=explained)
+        _write(_frames(batches, report, options), output, silent=explained)
     report_reading(report)
     if explained:
         explain(report)
+
+
+def _frames(batches: Iterable[Batch], report: ReadingReport, options: ReadOptions) -> Iterator[pl.DataFrame]:
+    """The observations; an error at the end where what was read is not what the person can have meant."""
+    for batch in batches:
+        yield batch.observations
+    check_reading(report, options)
 
 
 def _write(frames: Iterator[pl.DataFrame], output: Path | None, *, silent: bool) -> None:

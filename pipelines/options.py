@@ -21,6 +21,46 @@ Command = Callable[..., None]
 
 def reading_options(command: Command) -> Command:
     """Give a command the arguments ``sources`` (tuple of names) and ``options`` (`ReadOptions`)."""
+    decorated: Command = click.argument("sources", nargs=-1, required=True, metavar="SOURCE…")(
+        record_options(command)
+    )
+    return decorated
+
+
+def store_option(command: Command) -> Command:
+    """Give a command the argument ``db``: where the store is, or null for the user's data folder."""
+    decorate = click.option(
+        "--db",
+        metavar="PLACE",
+        envvar="HABITUS_DB",
+        help="The store: a file, or postgresql+psycopg://… [default: in the user's data folder]",
+    )
+    decorated: Command = decorate(command)
+    return decorated
+
+
+def as_of_option(command: Command) -> Command:
+    """Give a command the argument ``as_of`` (aware, or null for now) in place of the text that was typed.
+
+    A time without an offset is read in the zone of the command's ``options``, else in this machine's.
+    """
+
+    @functools.wraps(command)
+    def with_moment(*, as_of: str | None, **others: Any) -> None:
+        options = others.get("options")
+        zone_name = options.tz if isinstance(options, ReadOptions) else None
+        moment = None if as_of is None else instant_option(as_of, "--as-of", zone_name or _machine_zone())
+        command(as_of=moment, **others)
+
+    decorate = click.option(
+        "--as-of", metavar="TIME", help="Judge at this time; nothing later counts. [default: now]"
+    )
+    decorated: Command = decorate(with_moment)
+    return decorated
+
+
+def record_options(command: Command) -> Command:
+    """Give a command the argument ``options`` (`ReadOptions`): how records are read."""
 
     @functools.wraps(command)
     def with_options(
@@ -38,17 +78,21 @@ def reading_options(command: Command) -> Command:
     ) -> None:
         name = tz if tz is not None else _machine_zone()
         zone(name)
+        for option, values in (("--user", [user]), ("--user-field", [user_field]), ("--me", me)):
+            if any(value is not None and not value.strip() for value in values):
+                raise SettingError(f"{option} is given without a value; name one or leave it out")
         options = ReadOptions(
-            until=instant_option(until, "--until", name) if until else datetime.now(UTC),
+            until=instant_option(until, "--until", name) if until is not None else datetime.now(UTC),
             user=user,
             tz=name,
-            since=instant_option(since, "--since", name) if since else None,
+            since=instant_option(since, "--since", name) if since is not None else None,
             me=tuple(address.strip().lower() for address in me),
             user_field=user_field,
             mapping=parse_mapping(map_),
             day_first=day_first,
             allow_future=allow_future,
         )
+        _check_window(options)
         command(options=options, **others)
 
     decorated: Command = with_options
@@ -58,7 +102,6 @@ def reading_options(command: Command) -> Command:
 
 
 _OPTIONS: tuple[Callable[[Command], Command], ...] = (
-    click.argument("sources", nargs=-1, required=True, metavar="SOURCE…"),
     click.option(
         "--user", default="me", show_default=True, help="Whose records they are, where they do not say."
     ),
@@ -91,6 +134,17 @@ _OPTIONS: tuple[Callable[[Command], Command], ...] = (
     ),
     click.option("--allow-future", is_flag=True, help="Keep what is later than --until."),
 )
+
+
+def _check_window(options: ReadOptions) -> None:
+    """Do nothing if there are times between ``--since`` and ``--until``.
+
+    Raises:
+        SettingError: there are none.
+    """
+    if options.since is not None and options.since > options.until and not options.allow_future:
+        since, until = (f"{moment:%Y-%m-%d %H:%M} UTC" for moment in (options.since, options.until))
+        raise SettingError(f"--since {since} is later than --until {until}; nothing lies between them")
 
 
 def parse_mapping(texts: Sequence[str]) -> dict[str, str]:

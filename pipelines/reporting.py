@@ -12,11 +12,9 @@ from datetime import datetime
 import click
 from rich.console import Console
 from rich.status import Status
-from rich.table import Table
-from rich.text import Text
 
-from observations.errors import SettingError
-from observations.ingest.base import Batch
+from observations.errors import SettingError, SourceError, did_you_mean
+from observations.ingest.base import Batch, ReadOptions
 from observations.ingest.reading_report import ReadingReport, SourceReport
 
 LINES_A_SOURCE = 20
@@ -24,9 +22,6 @@ LINES_A_SOURCE = 20
 
 SOURCES_A_REASON = 5
 """From this source on, what was said of others for the same reason is only counted."""
-
-WIDTH_OF_NO_TERMINAL = 200
-"""Columns of a table in a file or a pipe, where nobody sees a right margin."""
 
 PATIENCE_SECONDS = 1.0
 """Reading that is over sooner shows no progress."""
@@ -42,6 +37,28 @@ def check_anything_read(report: ReadingReport, as_of: datetime | None) -> None:
         raise SettingError(
             f"there is no observation up to --as-of {as_of:%Y-%m-%d %H:%M %Z}; name a later time"
         )
+
+
+def check_reading(report: ReadingReport, options: ReadOptions) -> None:
+    """Do nothing if what was read is what the person can have meant.
+
+    Raises:
+        SourceError: a source that they named has records, and not one of them can be read.
+        SettingError: no record has the feature that is to name the user.
+    """
+    for source in report.sources.values():
+        rejects = source.count("reject")
+        if source.named and rejects and not source.observations and not source.count("left_out"):
+            first = next(note for note in source.notes if note.level == "reject")
+            place = source.label if first.line is None else f"{source.label}:{first.line}"
+            which = "its one record" if rejects == 1 else f"none of its {rejects:,} records"
+            can = "cannot" if rejects == 1 else "can"
+            raise SourceError(place, f"{which} {can} be read: {first.message}")
+    field = options.user_field
+    if field is not None and report.observations and field not in report.features:
+        there_are = ", ".join(sorted(report.features)) or "none"
+        hint = did_you_mean(field, report.features) or f"; the features are {there_are}"
+        raise SettingError(f"--user-field {field}: no record has this feature{hint}")
 
 
 def report_reading(report: ReadingReport) -> None:
@@ -69,7 +86,7 @@ def report_notes(report: ReadingReport) -> None:
             click.echo(f"{source.label}: … and {more:,} more", err=True)
         for (level, reason), count in new.items():
             if level == "left_out" and reason != "repeated":
-                click.echo(f"{source.label}: {count:,} left out: {_message(source, level, reason)}", err=True)
+                click.echo(f"{source.label}: {count:,} left out: {source.message(level, reason)}", err=True)
     for line in hushed.lines():
         click.echo(line, err=True)
 
@@ -91,7 +108,7 @@ class _Hushed:
         kept = self.kept.setdefault(key, [0, 0])
         kept[0] += count
         kept[1] += 1
-        self.messages.setdefault(key, _message(source, level, reason))
+        self.messages.setdefault(key, source.message(level, reason))
         return False
 
     def lines(self) -> Iterator[str]:
@@ -99,13 +116,6 @@ class _Hushed:
         for key, (count, sources) in self.kept.items():
             left_out = " left out" if key[0] == "left_out" else ""
             yield f"… and {count:,} more{left_out} in {plural(sources, 'other source')}: {self.messages[key]}"
-
-
-def _message(source: SourceReport, level: str, reason: str) -> str:
-    """What is said about the first of the source's records to which this happened."""
-    return next(
-        (note.message for note in source.notes if (note.level, note.reason) == (level, reason)), reason
-    )
 
 
 def summary(report: ReadingReport) -> str:
@@ -116,25 +126,6 @@ def summary(report: ReadingReport) -> str:
         if count := report.count(level):
             parts.append(f"{count:,} {words}")
     return "; ".join(parts)
-
-
-def explain(report: ReadingReport) -> None:
-    """Print what each source was recognised as, what it gave, and what was left out by reason."""
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("source", "read as", "observations", "not read, left out, assumed"):
-        table.add_column(name, justify="right" if name == "observations" else "left", overflow="fold")
-    for source in report.sources.values():
-        counts = [
-            f"{n:,} {level.replace('_', ' ')}: {reason}"
-            for (level, reason), n in sorted(source.counts.items())
-        ]
-        table.add_row(
-            Text(source.label), source.recognised or "–", f"{source.observations:,}", "\n".join(counts)
-        )
-    screen = Console()
-    if not screen.is_terminal:
-        screen.width = WIDTH_OF_NO_TERMINAL
-    screen.print(table)
 
 
 def plural(count: int, noun: str) -> str:

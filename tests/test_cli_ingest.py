@@ -121,11 +121,26 @@ def test_explain_says_what_became_of_everything(tmp_path: Path) -> None:
     result = run("takeout.zip", "--explain", "--since", "2026-03-03")
     assert result.exit_code == 0
     table = " ".join(result.stdout.split())
-    assert "newline-delimited JSON 1 1 left out: before_since" in table
-    assert "1 left out: not_recognised" in table
-    assert "1 warning: unsafe_member" in table
+    assert "newline-delimited JSON 1 1 left out: is earlier than --since" in table
+    assert "1 left out: is no export of a kind that is read" in table
+    assert "1 assumed: points outside the archive and is not read" in table
     assert '{"id"' not in result.stdout
     assert "takeout.zip!../evil.ics: points outside the archive and is not read" in result.stderr
+
+
+def test_explain_is_readable_on_a_narrow_screen(log: Path) -> None:
+    """Nothing is wider than 80 columns: names are shortened in their middle, sentences go on in the next line."""
+    deep = Path("a" * 30, "b" * 30, "c" * 30)
+    deep.mkdir(parents=True)
+    long = deep / "the-log-of-march.ndjson"
+    long.write_text(LOG + "bad\nbad\n")
+    arguments = ["ingest", str(log), str(long), "--until", "2026-03-02T12:00Z", "--explain"]
+    printed = CliRunner(env={"COLUMNS": "80"}).invoke(main, arguments).stdout.splitlines()
+    assert max(map(len, printed)) <= 80
+    assert any("a" * 10 in line and "…" in line and "march.ndjson  newline" in line for line in printed)
+    assert printed[2] == "    1 left out: is later than --until (now, unless given); --allow-future keeps"
+    assert printed[3] == "        it"
+    assert "    2 not read, such as: the line is no JSON object" in printed
 
 
 def test_explain_goes_with_an_output(log: Path, tmp_path: Path) -> None:
@@ -298,3 +313,75 @@ def test_an_interrupt_ends_it_cleanly(tmp_path: Path) -> None:
         assert process.wait(timeout=60) != 0
     assert "Traceback" not in said
     assert not (tmp_path / "out.ndjson").exists()
+
+
+def failed(*arguments: str | Path) -> str:
+    """What a run that fails says: one line."""
+    result = run(*arguments)
+    assert result.exit_code == 1
+    assert result.stderr.count("\n") == 1
+    return result.stderr.rstrip()
+
+
+@pytest.mark.parametrize("command", ["ingest", "detect"])
+def test_an_empty_name_is_no_folder(command: str, log: Path) -> None:
+    """An unset variable in a script must not read the working folder."""
+    result = CliRunner().invoke(main, [command, ""])
+    assert result.exit_code == 1
+    assert result.stderr == "Error: '': an empty name is no file or folder; . is this folder\n"
+    assert log.exists()
+
+
+@pytest.mark.parametrize("option", ["--user", "--user-field", "--me"])
+def test_an_option_without_a_value_is_an_error(option: str, log: Path) -> None:
+    assert failed(log, option, "") == f"Error: {option} is given without a value; name one or leave it out"
+
+
+@pytest.mark.parametrize("option", ["--since", "--until"])
+def test_an_empty_time_is_an_error(option: str, log: Path) -> None:
+    assert failed(log, option, "").startswith(f"Error: {option} takes a date or time")
+
+
+def test_a_window_that_ends_before_it_begins_is_an_error(log: Path) -> None:
+    said = failed(log, "--since", "2026-04-01", "--until", "2026-03-01", "--tz", "UTC")
+    assert said == (
+        "Error: --since 2026-04-01 00:00 UTC is later than --until 2026-03-01 00:00 UTC; nothing lies between them"
+    )
+
+
+@pytest.mark.parametrize("command", ["ingest", "detect"])
+def test_a_user_field_that_no_record_has_is_an_error(command: str, log: Path) -> None:
+    """With what there is; and no file is written."""
+    arguments = [command, str(log), "--user-field", "titel"]
+    result = CliRunner().invoke(main, arguments + (["-o", "out.ndjson"] if command == "ingest" else []))
+    assert result.exit_code == 1
+    assert result.stderr == ("Error: --user-field titel: no record has this feature; did you mean title?\n")
+    assert not Path("out.ndjson").exists()
+    assert failed(log, "--user-field", "from").endswith("no record has this feature; the features are title")
+
+
+def test_a_user_field_that_some_records_lack_is_fine(log: Path) -> None:
+    """Those are the records of --user."""
+    other = LOG.replace(', "title": "b"', "").replace('"title"', '"who"').replace('"id": "', '"id": "x')
+    log.write_text(LOG + other)
+    users = {line["user_id"] for line in lines(run(log, "--user-field", "who", "--user", "ada").stdout)}
+    assert users == {"a", "ada"}
+
+
+def test_a_named_file_of_which_nothing_can_be_read_is_an_error(tmp_path: Path) -> None:
+    """One that was only found in a folder is not; nor is one whose records were left out by rule."""
+    event = "BEGIN:VCALENDAR\nBEGIN:VEVENT\nUID:a\nDTSTART:{}\nEND:VEVENT\nEND:VCALENDAR\n"
+    Path("folder").mkdir()
+    bad = Path("folder/bad.ics")
+    bad.write_text(event.format("2026-99-99"))
+    assert failed(bad).startswith(
+        "Error: folder/bad.ics:2: its one record cannot be read: an event was left out:"
+    )
+    bad.write_text(event.format("2026-99-99") * 3)
+    assert failed(bad, "-o", "out.ndjson").startswith(
+        "Error: folder/bad.ics:2: none of its 3 records can be read: "
+    )
+    assert not Path("out.ndjson").exists()
+    assert run("folder").exit_code == 0
+    bad.write_text(event.format("2026-99-99") + event.format("20260302T090000\nSTATUS:CANCELLED"))
+    assert run(bad).exit_code == 0

@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 
 from observations.civil import with_instant, with_local
+from observations.privacy import redact
 from observations.schema import BASE, KINDS, Kind, feature_column, feature_columns
 
 BATCH_ROWS = 50_000
@@ -32,7 +33,7 @@ Value = str | bool | int | float | Sequence[str]
 
 @dataclass(frozen=True)
 class Note:
-    """Something to be said about the reading of a source.
+    """Something to be said about the reading of a source. What it quotes from a record has its secrets taken out.
 
     Attributes:
         level: ``reject``: a record that could not be read. ``left_out``: one that was read and is, by rule, no
@@ -52,6 +53,11 @@ class Note:
     line: int | None = None
     item: str | None = None
     count: int = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "message", redact(self.message))
+        if self.item:
+            object.__setattr__(self, "item", redact(self.item))
 
     def __str__(self) -> str:
         where = self.source + (f":{self.line}" if self.line is not None else "")
@@ -119,7 +125,8 @@ class ReadOptions:
 
     Attributes:
         user: the user of records that do not name one.
-        tz: IANA zone for times that come without one.
+        tz: IANA zone for times that come without one; a calendar's floating times have the clock of its
+            X-WR-TIMEZONE, and this one where it names none.
         until: nothing later is read; recurring events are expanded up to here. Aware.
         since: nothing earlier is read. Aware, or null.
         me: addresses of the person, in lower case; they tell sent from received.

@@ -109,11 +109,8 @@ class Observed:
         ).with_columns(pl.col("at").dt.replace_time_zone("UTC"))
         columns = zip(*self._looks, strict=True) if self._looks else [()] * len(_LOOKS)
         looks = pl.DataFrame(dict(zip(_LOOKS, columns, strict=True)), schema=_LOOKS)
-        looks = looks.with_columns(
-            pl.col(*_LISTS).str.split(_SEPARATOR),
-            redact_series(looks.get_column("title:text")),
-            redact_series(looks.get_column("location:text")),
-        )
+        looks = looks.with_columns(redact_series(looks.get_column(name)) for name in _WRITTEN_FREELY)
+        looks = looks.with_columns(pl.col(*_LISTS).str.split(_SEPARATOR))
         looks = looks[pl.Series(self._which, dtype=pl.UInt32)]
         said = [name for name in FEATURES if looks.get_column(name).null_count() < height]
         self._clear()
@@ -153,6 +150,9 @@ _LISTS = [name for name, dtype in FEATURES.items() if isinstance(dtype, pl.List)
 _SEPARATOR = "\x1f"
 """Stands between the elements of a list until they are in a column: polars takes in Python lists at 10 µs each."""
 
+_WRITTEN_FREELY = ("title:text", "location:text", "category:text", "categories:list")
+"""What people write as they like, the passwords of meetings among it."""
+
 _LOOKS = FEATURES | dict.fromkeys(_LISTS, pl.String()) | {"uid": pl.String(), "by_day": pl.Boolean()}
 
 _ID = (
@@ -182,7 +182,7 @@ def _features(event: Event, people: People, length: timedelta) -> tuple[object, 
     """The values of all `FEATURES` but the last, in their order; null for what the event does not have."""
     component = event.component
     categories = [
-        category
+        without_queries(category)
         for written in component.all("CATEGORIES")
         for category in split_texts(written.value)
         if category != GOOGLE_KIND

@@ -19,7 +19,13 @@ from observations.ingest.base import Batch, Note, ReadOptions, Source, complete
 from observations.ingest.finding import reason_of
 from observations.ingest.reading_report import ReadingReport, SourceReport
 from observations.ingest.recognition import Part, cannot_read, known_formats, parts_of
-from observations.schema import concat_observations, empty_observations, unique_observations
+from observations.schema import (
+    concat_observations,
+    empty_observations,
+    feature_columns,
+    split_column,
+    unique_observations,
+)
 
 __all__ = ["ReadingReport", "Seen", "read_observations", "read_sources"]
 
@@ -74,8 +80,11 @@ def read_sources(
             continue
         anything = True
         about = report.of(part.label)
+        about.named = part.found_in is None
         for batch in _read_part(part, options, about):
-            yield _finished(batch, options, about, seen, keep_repeats=keep_repeats)
+            finished = _finished(batch, options, about, seen, keep_repeats=keep_repeats)
+            report.features.update(split_column(c)[0] for c in feature_columns(finished.observations.columns))
+            yield finished
     if found_in is not None and not anything:
         raise SourceError(found_in, f"has nothing in it of the formats that are read: {known_formats()}")
 

@@ -19,6 +19,7 @@ class SourceReport:
     Attributes:
         label: what the person calls it; a folder, for files that are one record each.
         recognised: the format it was read as; null if it is none that is known.
+        named: whether the person named it, and did not only name what it was found in.
         files: how many there are of it.
         observations: how many it gave that no source before it had given.
         counts: how many records each (level, reason) speaks for.
@@ -28,10 +29,20 @@ class SourceReport:
 
     label: str
     recognised: str | None = None
+    named: bool = False
     files: int = 0
     observations: int = 0
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)
     notes: list[Note] = field(default_factory=list)
+
+    def count(self, level: str) -> int:
+        """How many records the notes of this level speak for."""
+        return sum(n for (of_level, _), n in self.counts.items() if of_level == level)
+
+    def message(self, level: str, reason: str) -> str:
+        """What is said about the first of the records to which this happened."""
+        said = (note.message for note in self.notes if (note.level, note.reason) == (level, reason))
+        return next(said, reason.replace("_", " "))
 
     def add(self, note: Note) -> None:
         """Count the note, and keep it if there is room."""
@@ -42,9 +53,16 @@ class SourceReport:
 
 @dataclass
 class ReadingReport:
-    """What became of each source, in the order in which they were read."""
+    """What became of each source, in the order in which they were read.
+
+    Attributes:
+        sources: by their labels.
+        features: the names of all features that an observation has.
+
+    """
 
     sources: dict[str, SourceReport] = field(default_factory=dict)
+    features: set[str] = field(default_factory=set)
 
     def of(self, label: str) -> SourceReport:
         """The report of the source with this label."""
@@ -62,6 +80,4 @@ class ReadingReport:
 
     def count(self, level: str) -> int:
         """How many records the notes of this level speak for."""
-        return sum(
-            n for source in self.sources.values() for (lv, _), n in source.counts.items() if lv == level
-        )
+        return sum(source.count(level) for source in self.sources.values())

@@ -40,6 +40,8 @@ def find_sources(names: Iterable[str | Path]) -> Found:
         if str(name) == STANDARD_INPUT:
             found.sources.append(_standard_input())
             continue
+        if str(name) == "":
+            raise SourceError("''", "an empty name is no file or folder; . is this folder")
         path = Path(name)
         _check_readable(path)
         known = len(found.sources) + len(seen)

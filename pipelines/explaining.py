@@ -1,0 +1,64 @@
+"""``--explain``: what each source was recognised as, what it gave, and what was left out and why."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from textwrap import wrap
+
+from rich.console import Console
+from rich.text import Text
+
+from observations.ingest.reading_report import ReadingReport, SourceReport
+
+WIDTH_OF_NO_TERMINAL = 200
+"""Columns of a table in a file or a pipe, where nobody sees a right margin."""
+
+LEAST_NAME = 20
+"""Columns that the name of a source has at least, however narrow the screen is."""
+
+_HEADINGS = ("source", "read as", "observations")
+_GAP = "  "
+_INDENT = "    "
+_WORDS = {"reject": "not read", "left_out": "left out", "warning": "assumed"}
+
+
+def explain(report: ReadingReport) -> None:
+    """Print a line for each source, and below it one for each reason for which records of it were not read, were
+    left out, or read with an assumption. Nothing is folded: long names are shortened in their middle.
+    """
+    screen = Console()
+    if not screen.is_terminal and "COLUMNS" not in os.environ:
+        screen.width = WIDTH_OF_NO_TERMINAL
+    rows = [(s.label, s.recognised or "–", f"{s.observations:,}") for s in report.sources.values()]
+    names, forms, counts = (max(map(len, column)) for column in zip(_HEADINGS, *rows, strict=True))
+    names = min(names, max(screen.width - forms - counts - 2 * len(_GAP), LEAST_NAME))
+
+    def line(name: str, form: str, count: str) -> Text:
+        return Text(_GAP.join((shortened(name, names).ljust(names), form.ljust(forms), count.rjust(counts))))
+
+    screen.print(line(*_HEADINGS), style="bold", no_wrap=True, crop=False)
+    for source, row in zip(report.sources.values(), rows, strict=True):
+        screen.print(line(*row), no_wrap=True, crop=False)
+        for reason in _reasons(source):
+            for part in wrap(reason, screen.width, initial_indent=_INDENT, subsequent_indent=2 * _INDENT):
+                screen.print(Text(part), style="dim", no_wrap=True, crop=False)
+
+
+def shortened(text: str, width: int) -> str:
+    """The text in so many columns: what is too much is taken from its middle, for names differ at their ends.
+
+    >>> shortened("Takeout/Calendar/work.ics", 17)
+    'Takeout/…work.ics'
+    """
+    if len(text) <= width:
+        return text
+    end = (width - 1) * 5 // 9
+    return f"{text[: width - 1 - end]}…{text[len(text) - end :]}"
+
+
+def _reasons(source: SourceReport) -> Iterator[str]:
+    for (level, reason), count in sorted(source.counts.items()):
+        said = source.message(level, reason)
+        example = ", such as" if count > 1 and level == "reject" else ""
+        yield f"{count:,} {_WORDS[level]}{example}: {said}"
