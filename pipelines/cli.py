@@ -10,9 +10,10 @@ import click
 from observations.errors import HabitusError, did_you_mean
 from pipelines.commands_detect import detect
 from pipelines.commands_ingest import ingest
+from pipelines.commands_observe import observe, sync
 from pipelines.settings import find_settings
 
-COMMANDS: tuple[click.Command, ...] = (detect, ingest)
+COMMANDS: tuple[click.Command, ...] = (detect, ingest, observe, sync)
 """All commands, in the order in which the help lists them."""
 
 

@@ -27,6 +27,8 @@ class Settings(BaseModel):
         frozen=True, extra="forbid", alias_generator=lambda n: n.replace("_", "-"), populate_by_name=True
     )
 
+    db: str | None = None
+    sources: list[str] = Field(default_factory=list)
     user: str | None = None
     tz: str | None = None
     me: list[str] = Field(default_factory=list)
@@ -39,7 +41,7 @@ class Settings(BaseModel):
 
     def as_defaults(self, commands: Sequence[click.Command]) -> dict[str, Any]:
         """The settings as click's ``default_map``: for each command, the options that it has."""
-        said = self.model_dump(exclude_unset=True)
+        said = self.model_dump(exclude_unset=True, exclude={"sources"})  # those of `sync` alone
         said["map_"] = [f"{name}={column}" for name, column in said.pop("map", {}).items()] or None
         for name in ("since", "until"):
             if name in said:
@@ -73,11 +75,19 @@ def read_settings(path: Path) -> Settings:
 
     """
     try:
-        return Settings.model_validate(tomllib.loads(path.read_text(encoding="utf-8-sig")))
+        said = Settings.model_validate(tomllib.loads(path.read_text(encoding="utf-8-sig")))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SettingError(f"{path}: {error}") from error
     except ValidationError as error:
         raise SettingError(f"{path}: {_what_is_wrong(error)}") from error
+    # What a file says of places is meant from where it is: sync runs from cron, in another folder.
+    places = [_from(path.parent, place) for place in said.sources]
+    db = None if said.db is None or "://" in said.db else _from(path.parent, said.db)
+    return said.model_copy(update={"sources": places} | ({"db": db} if db else {}))
+
+
+def _from(folder: Path, place: str) -> str:
+    return str(folder / Path(place).expanduser())
 
 
 def _what_is_wrong(error: ValidationError) -> str:

@@ -50,6 +50,7 @@ class Database:
     """
 
     def __init__(self, place: str | Path) -> None:
+        self.address = str(place)  # with a password, if it has one: for connecting, never for showing
         self.place = _shown(place)
         self.url = _url(place)
         try:
@@ -108,6 +109,17 @@ class Database:
                     time.sleep(0.01 * 2**attempt)
         raise AssertionError("the last attempt returns or raises")
 
+    @contextmanager
+    def alone(self, purpose: str) -> Iterator[bool]:
+        """Whether nobody else holds the store for this purpose; nobody else gets it while this lasts."""
+        if self.file is not None:
+            with _file_alone(self.file.with_name(f"{self.file.name}-{purpose}")) as got:
+                yield got
+            return
+        with self._plainly(), self._engine.connect() as connection:
+            asked = text("SELECT pg_try_advisory_lock(hashtext(:purpose), hashtext(current_schema()))")
+            yield bool(connection.execute(asked, {"purpose": f"habitus {purpose}"}).scalar())
+
     def _prepare(self) -> None:
         """Migrate, if this is not the newest version."""
         from pipelines.store.migrations import NEWEST, version_of
@@ -154,6 +166,26 @@ def _create(file: Path) -> None:
     if not file.exists():
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(file, os.O_CREAT | os.O_RDWR, _OURS))
+
+
+@contextmanager
+def _file_alone(path: Path) -> Iterator[bool]:
+    """Whether nobody else holds this file, which is created for the purpose; the system lets go of it with the process."""
+    try:
+        import fcntl
+    except ImportError:  # Windows: writing twice what is written once does no harm
+        yield True
+        return
+    descriptor = os.open(path, os.O_CREAT | os.O_RDWR, _OURS)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        yield True
+    finally:
+        os.close(descriptor)
 
 
 def _engine(url: URL) -> Engine:

@@ -170,16 +170,19 @@ def _save(
 ) -> list[Change]:
     """Put the new answer in the place of the old one; what differs from what was told."""
     asked = [person.number for person in current]
-    lock = select(people.c.number, people.c.evaluated).where(people.c.number.in_(asked)).with_for_update()
-    done = {row.number: row.evaluated for row in connection.execute(lock.order_by(people.c.name))}
-    # Another process may have evaluated more than was there when this one began.
-    whose = [person for person in current if done.get(person.number, person.changed + 1) <= person.changed]
+    lock = select(people.c.number, people.c.changed, people.c.evaluated).where(people.c.number.in_(asked))
+    found = connection.execute(lock.order_by(people.c.name).with_for_update())
+    there = {row.number: row for row in found}
+    # Another process may have evaluated more than was there when this one began, or forgotten somebody.
+    whose = [p for p in current if p.number in there and there[p.number].evaluated <= p.changed]
     changes = _changes(connection, whose, rows, now)
     numbers = [person.number for person in whose]
     for table, new in ((patterns, rows.patterns), (journal, rows.journal)):
         connection.execute(delete(table).where(table.c.person.in_(numbers)))
         if entries := [row for number in numbers for row in new.get(number, [])]:
             connection.execute(table.insert(), entries)
+    settled = [p.number for p in whose if there[p.number].changed == p.changed]
+    connection.execute(update(told).where(told.c.person.in_(settled)).values(provisional=False))
     if whose:
         connection.execute(
             update(people)

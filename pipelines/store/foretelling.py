@@ -73,6 +73,7 @@ def _open_patterns(connection: Connection, names: Sequence[str]) -> Mapping[str,
             patterns.c.status,
             patterns.c.if_kept,
             patterns.c.if_missed,
+            told.c.status.label("told"),
         )
         .join(patterns, patterns.c.person == people.c.number)
         .outerjoin(told, answered)
@@ -84,8 +85,8 @@ def _open_patterns(connection: Connection, names: Sequence[str]) -> Mapping[str,
         .order_by(people.c.name, patterns.c.place)
     )
     found: dict[str, list[_Open]] = {}
-    for name, said, status, if_kept, if_missed in connection.execute(query):
-        found.setdefault(name, []).append(_Open(said, status, if_kept, if_missed))
+    for name, said, status, if_kept, if_missed, last in connection.execute(query):
+        found.setdefault(name, []).append(_Open(said, last or status, if_kept, if_missed))
     return found
 
 

@@ -9,7 +9,7 @@ from types import TracebackType
 
 import orjson
 import polars as pl
-from sqlalchemy import ColumnElement, Connection
+from sqlalchemy import ColumnElement, Connection, func, select
 
 from observations.errors import SchemaError
 from observations.ingest.base import ReadOptions, complete
@@ -30,13 +30,15 @@ from pipelines.store.changes import Change
 from pipelines.store.database import Database, default_place
 from pipelines.store.evaluation import evaluate_people, note_told, people_to_evaluate
 from pipelines.store.foretelling import foretell
+from pipelines.store.moments import as_moment
 from pipelines.store.reading import Person, parts, read_observations, read_people
 from pipelines.store.tables import people
 from pipelines.store.writing import Added, Position, insert_observations, keep_position, read_position
 
 
-def _clock() -> datetime:
-    return datetime.now(UTC)
+def clock_at(moment: datetime | None) -> Callable[[], datetime]:
+    """A clock that stands still at the moment; the machine's if there is none."""
+    return (lambda: datetime.now(UTC)) if moment is None else (lambda: moment)
 
 
 class Store:
@@ -47,7 +49,7 @@ class Store:
     Args:
         place: a file, or a URL such as ``postgresql+psycopg://host/name``; the user's data folder if null.
         settings: the numbers that patterns are judged by.
-        clock: says what time it is.
+        clock: says what time it is; the machine's if null.
 
     Raises:
         StoreError: it cannot be opened, is no store, or was written by a newer habitus.
@@ -58,11 +60,11 @@ class Store:
         place: str | Path | None = None,
         *,
         settings: Settings | None = None,
-        clock: Callable[[], datetime] = _clock,
+        clock: Callable[[], datetime] | None = None,
     ) -> None:
         self.database = Database(place if place is not None else default_place())
         self.settings = settings or Settings()
-        self.clock = clock
+        self.clock = clock or clock_at(None)
 
     def __enter__(self) -> Store:
         return self
@@ -124,6 +126,17 @@ class Store:
         """How far the source of that name has been read; null if it never was."""
         with self.database.reading() as connection:
             return read_position(connection, label)
+
+    def keep_position(self, position: Position) -> None:
+        """Remember how far a source has been read."""
+        now = self.clock()
+        self.database.write(lambda connection: keep_position(connection, position, now))
+
+    def newest(self) -> datetime | None:
+        """When the newest observation of anybody is; null if there is none."""
+        with self.database.reading() as connection:
+            newest = connection.execute(select(func.max(people.c.newest))).scalar()
+        return None if newest is None else as_moment(newest)
 
     def foretell(self, new: pl.DataFrame) -> list[Change]:
         """The status changes that a few new observations bring at once, before anything is evaluated."""
