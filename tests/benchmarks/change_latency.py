@@ -10,31 +10,25 @@ are evaluated together, each with what was known on that evening.
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
-from importlib import import_module
-from pathlib import Path
+from datetime import date, datetime, time, timedelta
 from statistics import median
 from typing import Any
 
 import orjson
 import polars as pl
 
-from observations.ingest.base import ReadOptions, Records, complete
 from observations.schema import concat_observations
 from patterns.detectors import TemporalDetector
 from patterns.evaluate import evaluate
+from tests.benchmarks.exam import build, observations_of
 
-EXAM = Path(__file__).parents[3] / "shared" / "exam"
 LONGEST = 44
 """Evenings after the change that are looked at: the exam's changes are at least six weeks old at its end."""
 
 _QUIET = 7
 """After so many evenings without the old habit it is taken to be gone."""
-
-_OPTIONS = ReadOptions(until=datetime(2100, 1, 1, tzinfo=UTC))
 
 
 @dataclass(frozen=True)
@@ -87,19 +81,21 @@ class Latency:
     occasions: int | None
     superseded: bool | None
 
+    @property
+    def after_the_fifth(self) -> int | None:
+        """Days from the fifth occasion, which the contract asks for, to being confirmed."""
+        if self.confirmed is None or len(self.change.starts) < 5:
+            return None
+        return self.confirmed - self.change.starts[4]
+
 
 def changes(seed: int, people: int = 12, days: int = 180) -> list[Change]:
     """The changed habits of the exam's people."""
-    sys.path.insert(0, str(EXAM))
-    try:
-        world = import_module("world")
-    finally:
-        sys.path.remove(str(EXAM))
-    return [change for person in world.build(seed, people, 0, days, 0) for change in _changes_of(person)]
+    return [change for person in build(seed, people, 0, days) for change in _changes_of(person)]
 
 
 def _changes_of(person: Any) -> Iterator[Change]:
-    frame = _observations(person.events)
+    frame = observations_of(person)
     names = {event["id"]: event for event in person.events}
     routines = [t for t in person.truths if t.type == "temporal" and "INTERVAL" not in t.rule["rrule"]]
     routines = [t for t in routines if "MONTHLY" not in t.rule["rrule"] and t.event_ids]
@@ -132,17 +128,6 @@ def _changes_of(person: Any) -> Iterator[Change]:
             reach=truth.rule["tolerance_minutes"],
             starts=tuple(sorted((on - day).days for on in kept)),
         )
-
-
-def _observations(events: Sequence[dict[str, Any]]) -> pl.DataFrame:
-    records = Records()
-    for event in events:
-        local = datetime.fromisoformat(event["timestamp"]).replace(tzinfo=None)
-        records.add(
-            event["type"], event["action"], local=local, tz=event["tz"], id=event["id"], user_id=event["user_id"],
-            features=event["features"],
-        )  # fmt: skip
-    return complete(records.take(), _OPTIONS)
 
 
 def _day(event: dict[str, Any]) -> date:
@@ -258,6 +243,7 @@ def table(measured: Sequence[Latency]) -> pl.DataFrame:
                 "confirmed": sum(m.confirmed is not None for m in began),
                 "occasions": _median([m.occasions for m in began]),
                 "days to be confirmed": _median([m.confirmed for m in began]),
+                "after the fifth": _median([m.after_the_fifth for m in began]),
                 "moved": len(linked),
                 "linked": sum(bool(m.superseded) for m in linked),
             }
