@@ -70,8 +70,8 @@ def report_reading(report: ReadingReport) -> None:
 def report_notes(report: ReadingReport) -> None:
     """Say on standard error what could not be read, was assumed or left out.
 
-    Rejects and warnings line by line, up to a limit for each source; what is the same in source after source is
-    only counted from the `SOURCES_A_REASON`-th on.
+    Rejects and warnings line by line, up to a limit for each source. What is the same in source after source is
+    only counted from the `SOURCES_A_REASON`-th on; an assumption that was said in the same words, from the second on.
     """
     hushed = _Hushed()
     for source in report.sources.values():
@@ -96,6 +96,7 @@ class _Hushed:
     """What was said of enough sources not to be said of others."""
 
     told: Counter[tuple[str, str]] = field(default_factory=Counter)
+    assumed: set[str] = field(default_factory=set)
     kept: dict[tuple[str, str], list[int]] = field(default_factory=dict)  # records, sources
     messages: dict[tuple[str, str], str] = field(default_factory=dict)
 
@@ -103,12 +104,15 @@ class _Hushed:
         """Whether to say it of this source; it is counted if not."""
         key = (level, reason)
         self.told[key] += 1
-        if self.told[key] < SOURCES_A_REASON or reason == "repeated":
+        message = source.message(level, reason)
+        if reason == "repeated" or (self.told[key] < SOURCES_A_REASON and message not in self.assumed):
+            if level == "warning":  # the same assumption about another file is no news
+                self.assumed.add(message)
             return True
         kept = self.kept.setdefault(key, [0, 0])
         kept[0] += count
         kept[1] += 1
-        self.messages.setdefault(key, source.message(level, reason))
+        self.messages.setdefault(key, message)
         return False
 
     def lines(self) -> Iterator[str]:

@@ -385,3 +385,16 @@ def test_a_named_file_of_which_nothing_can_be_read_is_an_error(tmp_path: Path) -
     assert run("folder").exit_code == 0
     bad.write_text(event.format("2026-99-99") + event.format("20260302T090000\nSTATUS:CANCELLED"))
     assert run(bad).exit_code == 0
+
+
+def test_an_assumption_is_said_once_however_many_files_it_was_made_for(log: Path) -> None:
+    """Mails one by one among other files; what comes behind the first is counted."""
+    for number in range(3):
+        mail = f"From: a@example.com\nMessage-ID: <{number}@x>\nDate: Mon, 2 Mar 2026 09:00:00 +0100\n\nx\n"
+        Path(f"{number}.eml").write_text(mail)
+    said = run("0.eml", log, "1.eml", "2.eml").stderr.splitlines()
+    message = "neither an address of yours (--me) nor a folder tells sent from received; read as received"
+    assert [line for line in said if message in line] == [
+        f"0.eml:1: {message} (<0@x>)",
+        f"… and 2 more in 1 other source: {message}",
+    ]

@@ -173,6 +173,14 @@ def test_a_maildir_s_folders_are_walked(tmp_path: Path) -> None:
     assert names(found.sources, tmp_path) == [".Sent/cur/4:2,S", "cur/1:2,S", "new/2"]
 
 
+def test_a_maildir_s_folders_are_walked_in_an_archive_too(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "mail.zip", "w") as archive:
+        for name in ("m/cur/1:2,S", "m/.Sent/cur/4:2,S", "m/.Sent/new/.keep", "m/.cache/5", ".m/x/cur/6"):
+            archive.writestr(name, "x")
+    labels = [source.label.partition("!")[2] for source in find_sources([tmp_path / "mail.zip"]).sources]
+    assert labels == ["m/.Sent/cur/4:2,S", "m/cur/1:2,S"]
+
+
 def test_standard_input_can_be_looked_at_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     """Readers that need two passes get them."""
 

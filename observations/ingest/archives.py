@@ -129,11 +129,16 @@ def _is_wanted(path: Path, name: str, size: int, found: Found, *, is_plain: bool
         message = "points outside the archive and is not read"
         found.notes.append(Note("warning", f"{path}!{name}", "unsafe_member", message))
         return False
-    if any(is_passed_over(part) for part in parts):
+    if any(is_passed_over(part) for part in _without_maildir_folder(parts)):
         return False
     if size == 0:
         found.is_empty(f"{path}!{name}", str(path))
     return size > 0
+
+
+def _without_maildir_folder(parts: tuple[str, ...]) -> tuple[str, ...]:
+    """The parts of a path but the name of a maildir's folder, which may begin with a dot: ``.Sent/cur/1``."""
+    return (*parts[:-3], *parts[-2:]) if len(parts) > 2 and parts[-2] in ("cur", "new") else parts
 
 
 def _is_inside(parts: tuple[str, ...]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from observations.ingest.base import Note
 
@@ -34,6 +34,7 @@ class SourceReport:
     observations: int = 0
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)
     notes: list[Note] = field(default_factory=list)
+    _warnings: dict[tuple[str, str], int] = field(default_factory=dict)  # their places in `notes`
 
     def count(self, level: str) -> int:
         """How many records the notes of this level speak for."""
@@ -45,9 +46,16 @@ class SourceReport:
         return next(said, reason.replace("_", " "))
 
     def add(self, note: Note) -> None:
-        """Count the note, and keep it if there is room."""
+        """Count the note, and keep it if there is room. A warning in the same words is the same one again: a large
+        file makes it in each of its batches.
+        """
         self.counts[note.level, note.reason] += note.count
-        if len(self.notes) < NOTES_KEPT:
+        said = (note.reason, note.message)
+        if note.level == "warning" and (place := self._warnings.get(said)) is not None:
+            self.notes[place] = replace(self.notes[place], count=self.notes[place].count + note.count)
+        elif len(self.notes) < NOTES_KEPT:
+            if note.level == "warning":
+                self._warnings[said] = len(self.notes)
             self.notes.append(note)
 
 
