@@ -22,6 +22,9 @@ ALMOST_A_DAY = timedelta(hours=22)
 """No day is shorter, on whatever clock it changes."""
 
 
+_LIST = re.compile("[,;]")  # of dates; vCalendar 1.0 has semicolons
+
+
 class ExtraDate(NamedTuple):
     """An RDATE: one more start, with its own length if it is a period."""
 
@@ -198,7 +201,7 @@ class EventReader:
     def _dates(self, lines: Sequence[Property], reason: str) -> Iterator[Moment]:
         """The moments in lists of dates; one that cannot be read is told and passed over."""
         for written in map(split_at_date, lines):
-            for text in written.value.split(","):
+            for text in _LIST.split(written.value):
                 if text.strip():
                     try:
                         yield self._moments.read(written, text)
@@ -207,7 +210,7 @@ class EventReader:
 
     def _extra_dates(self, component: Component) -> Iterator[ExtraDate]:
         for written in map(split_at_date, component.all("RDATE")):
-            for text in written.value.split(","):
+            for text in _LIST.split(written.value):
                 begin, _, end = text.partition("/")
                 for start in self._dates([written._replace(value=begin)], "bad_rdate"):
                     yield ExtraDate(start, self._period_length(written, start, end))

@@ -15,6 +15,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+from observations.ingest.vcalendar import without_quoting
+
 WANTED = frozenset(
     {
         *("UID", "DTSTART", "DTEND", "DURATION", "SUMMARY", "LOCATION", "ORGANIZER", "ATTENDEE"),
@@ -242,7 +244,7 @@ class _Parser:
         except UnicodeDecodeError:
             text = content.decode(errors="surrogateescape")
             self._is_clean = False
-        return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        return without_quoting(text.replace("\r\n", "\n").replace("\r", "\n")).split("\n")
 
     def _spelled(self, head: str) -> str:
         """What the head of a line names that has parameters, or a spelling not met before."""

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal, cast
 
+from observations.ingest.vcalendar import modern_rule
+
 Frequency = Literal["YEARLY", "MONTHLY", "WEEKLY", "DAILY", "HOURLY", "MINUTELY", "SECONDLY"]
 
 STEP_SECONDS = {"HOURLY": 3600, "MINUTELY": 60, "SECONDLY": 1}
@@ -53,7 +55,8 @@ class Rule:
 
 
 def parse_rule(text: str) -> Rule:
-    """The rule that an RRULE value writes; spaces, letter case and parts of other standards are forgiven.
+    """The rule that an RRULE value writes, also one of vCalendar 1.0; spaces, letter case and parts of other standards
+    are forgiven.
 
     >>> parse_rule("FREQ=MONTHLY;BYDAY=-1FR;COUNT=3").by_day
     ((-1, 4),)
@@ -62,6 +65,8 @@ def parse_rule(text: str) -> Rule:
         RuleError: there is no FREQ, or a part has a value that it cannot have.
 
     """
+    if "=" not in text and (modern := modern_rule(text)) is not None:
+        text = modern
     parts = dict(_split_parts(text))
     frequency = parts.get("FREQ", "")
     if frequency not in ("YEARLY", "MONTHLY", "WEEKLY", "DAILY", *STEP_SECONDS):
