@@ -64,6 +64,10 @@ class LineSource(Protocol):
         """The lines that are there, or come within so many seconds; null if none do, or one of `others` can be read."""
         ...
 
+    def close(self) -> None:
+        """Let go of what is open."""
+        ...
+
 
 class Pipe:
     """Lines of a pipe, terminal or file that is read once, to its end."""
@@ -84,6 +88,9 @@ class Pipe:
             return None
         self._take()
         return self._whole_lines()
+
+    def close(self) -> None:
+        """Nothing to let go of: the descriptor is the caller's."""
 
     def _take(self) -> None:
         """What can be read without waiting, up to a piece."""
@@ -160,7 +167,7 @@ class Tail:
         if end:
             return self._handed_out(text[:end])
         if replaced:
-            self._close()
+            self.close()
         return None
 
     def _handed_out(self, text: bytes) -> Lines:
@@ -178,7 +185,8 @@ class Tail:
         self._offset = self._lines = 0
         return True
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """Let go of the file."""
         if self._file is not None:
             self._file.close()
             self._file = None

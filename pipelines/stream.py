@@ -110,6 +110,7 @@ class Stream:
                         self._use_the_rest()
                 self._finish()
             finally:
+                self.source.close()
                 self.evaluator.close()
         return self.result
 

@@ -1,0 +1,171 @@
+"""Whatever comes in whatever way, the stream ends where batch is; and it says so as it goes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import select
+
+from observations.ingest.writing import to_ndjson
+from observations.schema import concat_observations
+from pipelines import Store, detect
+from pipelines.store.store import clock_at
+from pipelines.store.tables import journal, patterns, told
+from tests.simulate import creature_of_habit, every, nobody_in_particular, regular, somebody_untidy
+from tests.streams import stream_chunks
+
+PEOPLE = concat_observations(
+    [
+        creature_of_habit(4, weeks=6).observations,
+        nobody_in_particular(5, weeks=3, user="bea", tz="Asia/Tokyo").observations,
+        somebody_untidy(6, weeks=4).observations.with_columns(user_id=pl.lit("cyd")),
+    ]
+)
+AS_OF = creature_of_habit(4, weeks=6).as_of
+LINES = to_ndjson(PEOPLE).splitlines(keepends=True)
+EXPECTED = detect(PEOPLE.filter(pl.col("at") <= AS_OF), as_of=AS_OF).to_ndjson()
+
+
+def contents(store: Store) -> dict[str, list[tuple[object, ...]]]:
+    """The journal, and what was told last, by name."""
+    with store.database.reading() as connection:
+        return {
+            table.name: sorted(map(tuple, connection.execute(select(*columns))))
+            for table, columns in (
+                (journal, (journal.c.pattern, journal.c.number, journal.c.said)),
+                (told, (told.c.pattern, told.c.status)),
+            )
+        }
+
+
+@pytest.fixture(scope="module")
+def once(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[tuple[object, ...]]]:
+    """What a store holds into which all was put at once."""
+    with Store(tmp_path_factory.mktemp("once") / "habitus.db", clock=clock_at(AS_OF)) as store:
+        store.observe(PEOPLE)
+        return contents(store)
+
+
+def test_one_by_one_and_all_at_once_end_the_same(
+    place: str, once: dict[str, list[tuple[object, ...]]]
+) -> None:
+    with Store(place, clock=clock_at(AS_OF)) as store:
+        run = stream_chunks(store, LINES)
+        assert run.result.read == run.result.new == len(LINES)
+        assert store.patterns().to_ndjson() == EXPECTED
+        assert contents(store) == once
+
+
+@given(data=st.data())
+@settings(deadline=None, max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_order_any_chunks_and_doubles_end_the_same(
+    tmp_path_factory: pytest.TempPathFactory, once: dict[str, list[tuple[object, ...]]], data: st.DataObject
+) -> None:
+    lines = data.draw(st.permutations(LINES))
+    lines += data.draw(st.lists(st.sampled_from(LINES), max_size=50))
+    text = b"".join(lines)
+    cuts = sorted(data.draw(st.sets(st.integers(0, len(text)), max_size=12)) | {0, len(text)})
+    chunks = [text[a:b] for a, b in pairwise(cuts)]
+    with Store(tmp_path_factory.mktemp("any") / "habitus.db", clock=clock_at(AS_OF)) as store:
+        stream_chunks(store, chunks, gap_seconds=data.draw(st.sampled_from([0, 0.06])))
+        assert store.patterns().to_ndjson() == EXPECTED
+        assert contents(store) == once
+
+
+def test_a_run_told_again_tells_nothing(tmp_path: Path) -> None:
+    with Store(tmp_path / "habitus.db", clock=clock_at(AS_OF)) as store:
+        first = stream_chunks(store, [b"".join(LINES)])
+        again = stream_chunks(store, [b"".join(LINES)])
+    assert first.result.changes == len(first.changes) > 0
+    assert (again.result.read, again.result.new, again.changes) == (len(LINES), 0, [])
+
+
+def test_a_bad_line_is_named_and_its_neighbours_are_taken(tmp_path: Path) -> None:
+    bad = [*LINES[:3], b"{broken\n", b'{"type": "tea", "timestamp": "yesterday"}\n', b"\n", *LINES[3:5]]
+    with Store(tmp_path / "habitus.db", clock=clock_at(AS_OF)) as store:
+        run = stream_chunks(store, bad, gap_seconds=0.01)
+        assert store.observations().height == 5
+    assert [(note.level, note.line) for note in run.notes if note.level == "reject"] == [
+        ("reject", 4),
+        ("reject", 5),
+    ]
+    assert (run.result.read, run.result.rejects, run.result.last_line) == (5, 2, 8)
+
+
+# --- what is foretold -----------------------------------------------------------------------------------------
+
+TEA = every(1, 14)
+"""Tea at seven every morning."""
+
+
+def tea_lines(days: list[date], at: str = "07:00") -> list[bytes]:
+    return to_ndjson(regular("Tea", days, at)).splitlines(keepends=True)
+
+
+@pytest.fixture
+def almost(tmp_path: Path) -> tuple[Store, list[bytes]]:
+    """A store in which a habit is one occasion away from being confirmed, and the lines still to come."""
+    lines = tea_lines(TEA)
+    for known in range(4, len(lines)):
+        now = datetime.fromisoformat(f"{TEA[known - 1]}T12:00:00+00:00")
+        store = Store(tmp_path / f"{known}.db", clock=clock_at(now))
+        stream_chunks(store, lines[:known])
+        with store.database.reading() as connection:
+            soon = connection.execute(
+                select(patterns.c.id).where(
+                    patterns.c.status == "tracking", patterns.c.if_kept == "confirmed"
+                )
+            ).all()
+        if soon:
+            store.clock = clock_at(now + timedelta(days=1))
+            return store, lines[known:]
+        store.close()
+    raise AssertionError("the habit was never one occasion away")
+
+
+def test_the_observation_that_confirms_is_answered_before_anything_is_evaluated(
+    almost: tuple[Store, list[bytes]],
+) -> None:
+    store, lines = almost
+    run = stream_chunks(store, lines[:1])
+    first = run.changes[0]
+    assert (first.before, first.after, first.provisional) == ("tracking", "confirmed", True)
+    assert first.type == "temporal"
+    assert first.at == f"{first.at[:10]}T07:00:00+00:00"
+    # The evaluation at the end agrees, so it says no more about it.
+    assert [c for c in run.changes[1:] if c.id == first.id] == []
+    assert first.id in {p.id for p in store.patterns().confirmed}
+    store.close()
+
+
+def test_what_was_foretold_and_turns_out_different_is_put_right(almost: tuple[Store, list[bytes]]) -> None:
+    store, lines = almost
+    foretold = stream_chunks(store, lines[:1]).changes[0]
+    store.note_told([replace(foretold, after="expired")])  # as if it had been foretold wrongly
+    store.add(regular("Coffee", [TEA[0]], "10:00"))
+    changes = store.changes()
+    assert [(c.before, c.after) for c in changes if c.id == foretold.id] == [("expired", "confirmed")]
+    store.close()
+
+
+def test_nothing_is_foretold_from_another_time_of_day(almost: tuple[Store, list[bytes]]) -> None:
+    store, _ = almost
+    day = store.clock().date()
+    run = stream_chunks(store, tea_lines([day], "10:30"))
+    assert [c for c in run.changes if c.provisional] == []
+    store.close()
+
+
+def test_a_history_that_doubles_is_evaluated_though_input_never_rests(tmp_path: Path) -> None:
+    with Store(tmp_path / "habitus.db", clock=clock_at(AS_OF)) as store:
+        run = stream_chunks(
+            store, (b"".join(LINES[at : at + 40]) for at in range(0, 400, 40)), gap_seconds=0.01
+        )
+    assert True in run.evaluations
