@@ -398,3 +398,29 @@ def test_an_assumption_is_said_once_however_many_files_it_was_made_for(log: Path
         f"0.eml:1: {message} (<0@x>)",
         f"… and 2 more in 1 other source: {message}",
     ]
+
+
+def test_the_password_in_a_meeting_link_is_nowhere(tmp_path: Path) -> None:
+    """In titles, locations, categories and subjects, and in what is said about records that cannot be read."""
+    link = "https://zoom.example/j/988?pwd=hunter2"
+    event = "BEGIN:VEVENT\nUID:{}\nDTSTART{}\nSUMMARY:sync {}\nLOCATION:{}\nCATEGORIES:{}\nEND:VEVENT\n"
+    Path("a.ics").write_text(
+        "BEGIN:VCALENDAR\n"
+        + event.format("a", ":20260302T090000Z", link, link, link)
+        + event.format(link, ":2026-99-99", link, link, link)
+        + event.format("c", f';TZID="{link}":20260303T090000', link, link, link)
+        + "END:VCALENDAR\n"
+    )
+    mail = (
+        f"From a@b Mon Mar  2 09:00:00 2026\nFrom: a@example.com\nSubject: {link}\nMessage-ID: <1@x>\nDate: "
+    )
+    Path("a.mbox").write_text(mail + f"Mon, 2 Mar 2026 09:00:00 +0100\n\nx\n\n{mail}{link}\n\nx\n")
+    feature = {"title": link, "location": link, "password": "hunter2"}
+    Path("a.ndjson").write_text(json.dumps({"timestamp": "2026-03-02T09:00:00Z", "features": feature}) + "\n")
+    Path("a.csv").write_text(f"timestamp,title,location\n2026-03-02 09:00,{link},{link}\n{link},{link},x\n")
+    result = run("a.ics", "a.mbox", "a.ndjson", "a.csv")
+    assert len(lines(result.stdout)) == 5
+    assert result.stdout.count("zoom.example/j/988") >= 8
+    assert "could not be read" in result.stderr
+    assert "hunter2" not in result.stdout + result.stderr
+    assert "hunter2" not in run("a.ics", "a.mbox", "a.ndjson", "a.csv", "--explain").stdout
