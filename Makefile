@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 DEMO := fixtures/demo --tz Europe/Berlin --me maya@example.com
 
-.PHONY: demo test check benchmark golden lock clean
+.PHONY: demo test check benchmark golden notebooks lock clean
 
 demo: .venv/installed  ## set up, and run the main job on the bundled data
 	@$(BIN)/habitus detect $(DEMO)
@@ -24,6 +24,9 @@ golden: .venv/installed  ## write the demo's expected answer anew; read the diff
 	@mkdir -p fixtures/expected
 	$(BIN)/habitus detect $(DEMO) --status all --format ndjson > fixtures/expected/demo.ndjson.new
 	mv fixtures/expected/demo.ndjson.new fixtures/expected/demo.ndjson
+
+notebooks: .venv/dev-installed  ## run the notebooks, and write them as pages to build/notebooks
+	$(BIN)/jupyter nbconvert --execute --to html --output-dir build/notebooks notebooks/*.ipynb
 
 lock: .venv/dev-installed  ## renew requirements.lock, requirements-dev.lock and requirements-benchmark.lock
 	$(BIN)/pip install --quiet uv

@@ -11,9 +11,10 @@ from observations.errors import HabitusError, did_you_mean
 from pipelines.commands_detect import detect
 from pipelines.commands_ingest import ingest
 from pipelines.commands_observe import observe, sync
+from pipelines.commands_report import report
 from pipelines.settings import find_settings
 
-COMMANDS: tuple[click.Command, ...] = (detect, ingest, observe, sync)
+COMMANDS: tuple[click.Command, ...] = (detect, ingest, observe, sync, report)
 """All commands, in the order in which the help lists them."""
 
 

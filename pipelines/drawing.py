@@ -8,9 +8,10 @@ All but the last take rows of `patterns.explain.OPPORTUNITIES` of one pattern.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from itertools import groupby
 
 import polars as pl
 from markupsafe import Markup, escape
@@ -24,6 +25,9 @@ STRIP_WEEKS = 53
 """Weeks that are shown, the newest."""
 
 _WEEK = timedelta(days=7)
+_PITCH = 11
+_DASHES = {"none": 2, "kept": 10, "missed": 5, "both": 10}
+"""Pixels from one day to the next in a calendar, and how many a day takes by what became of it."""
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _KEPT, _MISSED = "green", "red"
 _KEPT_CELL, _MISSED_CELL, _BOTH_CELL, _EMPTY_CELL = "■", "×", "▣", "·"
@@ -161,7 +165,7 @@ def sparkline_svg(seen: pl.DataFrame, weeks: int = SPARK_WEEKS, until: date | No
     tallies = by_week(seen, weeks, until)
     if not tallies:
         return Markup()
-    most = max(week.due for week in tallies)
+    most = max(week.due for week in tallies) or 1
     up, down = 14.0 / most, 8.0 / most
     kept, missed = [], []
     # The newest week is at the right, so that sparklines below one another have one axis of time.
@@ -192,23 +196,16 @@ def strip_svg(
     days = by_day(seen, weeks, until)
     if not days:
         return Markup()
-    columns, left, top, pitch = len(days) // 7, 30, 14, 11
-    shapes: dict[str, list[str]] = {"hb-none": [], "hb-kept": [], "hb-missed": []}
-    said = []
-    for place, day in enumerate(days):
-        x, y = left + place // 7 * pitch, top + place % 7 * pitch
-        _draw_day(shapes, day, x, y)
-        if pointable and day.due:
-            words = f"{day.begin:%A} {day.begin.day} {day.begin:%B %Y}: {day.said}"
-            said.append(f'<path class="hb-point" d="{_rect(x, y, 10, 10)}"><title>{words}</title></path>')
-    paths = "".join(f'<path class="{name}" d="{"".join(d)}"/>' for name, d in shapes.items() if d)
+    columns, left, top = len(days) // 7, 30, 14
+    paths = "".join(_runs(days, left, top))
+    said = "".join(_points(days, left, top)) if pointable else ""
     labels = "".join(
-        f'<text x="0" y="{top + row * pitch + 8.5}">{WEEKDAYS[row][:3].capitalize()}</text>'
+        f'<text x="0" y="{top + row * _PITCH + 8.5}">{WEEKDAYS[row][:3].capitalize()}</text>'
         for row in (0, 2, 4, 6)
     )
-    body = f"<g>{labels}{_months_svg(days[::7], left, pitch)}</g>{paths}{''.join(said)}"
+    body = f"<g>{labels}{_months_svg(days[::7], left)}</g>{paths}{said}"
     words = f"Calendar: {_total(days).said} times from {days[0].begin} to {days[-1].begin}"
-    return _svg("hb-strip", left + max(columns * pitch, 40), top + 7 * pitch, words, body)
+    return _svg("hb-strip", left + max(columns * _PITCH, 40), top + 7 * _PITCH, words, body)
 
 
 def confidence_svg(
@@ -239,23 +236,41 @@ def confidence_svg(
     return _svg("hb-bar", 100, 8, f"confidence {confidence:.2f}: {told}", body)
 
 
-def _draw_day(shapes: dict[str, list[str]], day: Tally, x: float, y: float) -> None:
+def _runs(days: Sequence[Tally], left: int, top: int) -> Iterator[str]:
+    """The days as dashed lines, a dash a day: a run of weeks takes no more room in the file than one day."""
+    drawn: dict[str, list[str]] = {name: [] for name in _DASHES}
+    for weekday in range(7):
+        column = 0
+        for state, run in groupby(days[weekday::7], key=_state):
+            length, width = len(list(run)), _DASHES[state]
+            x, y = left + column * _PITCH + (10 - width) / 2, top + weekday * _PITCH + 5
+            drawn[state].append(f"M{x:g} {y}h{(length - 1) * _PITCH + width}")
+            column += length
+    return (f'<path class="hb-days hb-{name}" d="{"".join(d)}"/>' for name, d in drawn.items() if d)
+
+
+def _points(days: Sequence[Tally], left: int, top: int) -> Iterator[str]:
+    """For each day with an opportunity something to be pointed at."""
+    for place, day in enumerate(days):
+        if day.due:
+            x, y = left + place // 7 * _PITCH, top + place % 7 * _PITCH
+            words = f"{day.begin:%A} {day.begin.day} {day.begin:%B %Y}: {day.said}"
+            yield f'<path class="hb-point" d="{_rect(x, y, 10, 10)}"><title>{words}</title></path>'
+
+
+def _state(day: Tally) -> str:
     if not day.due:
-        shapes["hb-none"].append(_rect(x + 4, y + 4, 2, 2))
-    elif not day.missed:
-        shapes["hb-kept"].append(_rect(x, y, 10, 10))
-    elif not day.kept:
-        shapes["hb-missed"].append(_rect(x + 2.5, y + 2.5, 5, 5))
-    else:
-        shapes["hb-kept"].append(_rect(x, y, 10, 5))
-        shapes["hb-missed"].append(_rect(x + 2.5, y + 6, 5, 4))
+        return "none"
+    if not day.missed:
+        return "kept"
+    return "both" if day.kept else "missed"
 
 
-def _months_svg(mondays: Sequence[Tally], left: int, pitch: int) -> str:
+def _months_svg(mondays: Sequence[Tally], left: int) -> str:
     words, free = [], 0
     for column, monday in enumerate(mondays):
         if _begins_month(mondays, column) and column >= free:
-            words.append(f'<text x="{left + column * pitch}" y="9">{monday.begin:%b}</text>')
+            words.append(f'<text x="{left + column * _PITCH}" y="9">{monday.begin:%b}</text>')
             free = column + 3
     return "".join(words)
 

@@ -175,3 +175,14 @@ def reading_progress() -> Iterator[Progress]:
     finally:
         if progress.status is not None:
             progress.status.stop()
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """While it lasts, a line on standard error that says what is done, if a person watches."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield
+        return
+    with console.status(what):
+        yield

@@ -122,12 +122,20 @@ def test_a_sparkline_draws_hits_above_and_misses_below_the_line() -> None:
     assert paths["hb-missed"].count("M") == 2
 
 
+def dashes(svg: ET.Element, state: str, width: int) -> int:
+    """How many days are drawn so: a line that is n·11 - (11 - width) long has n dashes."""
+    (path,) = (e for e in svg if e.get("class") == f"hb-days hb-{state}")
+    return sum((int(h) - width) // 11 + 1 for h in re.findall(r"h(\d+)", path.get("d", "")))
+
+
 def test_a_strip_draws_every_day_and_says_it_when_pointed_at() -> None:
     svg = ET.fromstring(strip_svg(THREE_WEEKS, pointable=True))
     titles = [title.text for title in svg.iter() if title.tag.endswith("title")]
     assert titles[:2] == ["Monday 2 March 2026: kept 1 of 1", "Tuesday 3 March 2026: kept 1 of 2"]
-    paths = {path.get("class"): path.get("d", "") for path in svg}
-    assert paths["hb-none"].count("M") == 21 - 4
+    assert dashes(svg, "none", 2) == 21 - 4
+    assert dashes(svg, "kept", 10) == 1
+    assert dashes(svg, "missed", 5) == 2
+    assert dashes(svg, "both", 10) == 1
     assert not [
         title for title in ET.fromstring(strip_svg(THREE_WEEKS)).iter() if title.tag.endswith("title")
     ]
@@ -154,3 +162,9 @@ def test_the_bar_is_weighted_by_the_settings() -> None:
 @pytest.mark.parametrize("draw", [sparkline_text, strip_text, sparkline_svg, strip_svg, by_week, by_day])
 def test_of_nothing_nothing_is_drawn(draw: object) -> None:
     assert not draw(THREE_WEEKS.clear())  # type: ignore[operator]
+
+
+def test_what_ended_long_ago_has_an_empty_sparkline() -> None:
+    svg = ET.fromstring(sparkline_svg(THREE_WEEKS, until=date(2027, 3, 1)))
+    assert svg.get("aria-label") == "no opportunity in 26 weeks"
+    assert [path.get("d") for path in svg][1:] == ["", ""]

@@ -29,7 +29,7 @@ def lifecycle(explanation: Explanation, as_of: datetime | None = None) -> alt.La
     y = alt.Y("pattern_id:N", sort=order, axis=None, scale=alt.Scale(paddingInner=0.2))
     bars = (
         alt.Chart(rows(spans))
-        .mark_rect(height=_BAR, yOffset=6, cornerRadius=2)
+        .mark_rect(height=_BAR, yOffset=6)
         .encode(
             x=alt.X("begin:T", title=None, axis=alt.Axis(grid=True, tickCount=6)),
             x2=alt.X2("end:T"),

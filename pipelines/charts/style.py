@@ -18,6 +18,8 @@ QUIET = "#7b838e"
 STATUS_COLOURS = {"tracking": "#b07d12", "confirmed": "#2f7fc4", "expired": "#7b838e"}
 """Each has a contrast of at least 3 against white (#fff) and against a dark page (#1e2127) (WCAG 2.2, 1.4.11)."""
 
+_MOST_ROWS = 5000
+
 WIDTH = 400
 """Pixels of a plot; with its labels it still fits a telephone without becoming too small to read."""
 
@@ -64,11 +66,14 @@ CONFIG: dict[str, Any] = {
 """Applied when a chart is drawn and never kept in it, so that charts can be layered and put side by side."""
 
 
-def rows(frame: pl.DataFrame) -> alt.InlineData:
-    """The frame as a chart's data: moments as text on the wall clock, rows as many as there are."""
+def rows(frame: pl.DataFrame) -> pl.DataFrame | alt.InlineData:
+    """The frame as a chart's data: moments as text on the wall clock, rows as many as there are.
+
+    Altair takes frames of up to 5,000 rows; what is longer is handed to it as it stands.
+    """
     moments = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.Datetime)]
     written = frame.with_columns(pl.col(moments).dt.strftime("%Y-%m-%dT%H:%M:%S")) if moments else frame
-    return alt.InlineData(values=written.to_dicts())
+    return written if frame.height <= _MOST_ROWS else alt.InlineData(values=written.to_dicts())
 
 
 def nothing(reason: str) -> alt.Chart:

@@ -14,7 +14,7 @@ from pipelines.charts.style import BUSY, MISSED, WIDTH, layered, nothing, rows
 PANELS = 5
 """Kinds of activity with a panel of their own, the most frequent; the rest is left out."""
 
-_DAYS = [day[:3].capitalize() for day in WEEKDAYS]
+DAYS = [day[:3].capitalize() for day in WEEKDAYS]
 _ROW = 15
 _NAMED = 2
 """Things that are named for each hour."""
@@ -74,7 +74,7 @@ def hours_of_the_week(observations: pl.DataFrame) -> pl.DataFrame:
         .with_columns(
             day=pl.col("weekday")
             .cast(pl.Int64)
-            .replace_strict(dict(enumerate(_DAYS)), return_dtype=pl.String),
+            .replace_strict(dict(enumerate(DAYS)), return_dtype=pl.String),
             end=pl.col("hour") + 1.0,
             a_week=pl.col("count") / weeks,
             share=pl.col("count") / busiest,
@@ -145,7 +145,7 @@ def _hours(clock: str) -> float:
 
 
 def _panel(cells: pl.DataFrame, avoided: pl.DataFrame, *, last: bool) -> alt.LayerChart:
-    day = alt.Y("day:N", sort=_DAYS, scale=alt.Scale(domain=_DAYS, paddingInner=0.12), title=None)
+    day = alt.Y("day:N", sort=DAYS, scale=alt.Scale(domain=DAYS, paddingInner=0.12), title=None)
     axis = alt.Axis(
         values=[*range(0, 25, 3)],
         labelExpr="(datum.value < 10 ? '0' : '') + datum.value",

@@ -25,7 +25,7 @@ from observations.schema import (
 from patterns.evaluate import evaluate
 from patterns.frame import PATTERNS
 from patterns.settings import Settings
-from pipelines.batch import PEOPLE_AT_ONCE, Detection
+from pipelines.batch import PEOPLE_AT_ONCE, Basis, Detection
 from pipelines.store.changes import Change
 from pipelines.store.database import Database, default_place
 from pipelines.store.evaluation import evaluate_people, note_told, people_to_evaluate
@@ -196,7 +196,8 @@ class Store:
         found = pl.concat(frames)
         if status is not None:
             found = found.filter(pl.col("status") == status)
-        return Detection(found, rows, count)
+        basis = Basis(lambda: self.observations(user, as_of=moment), moment, self.settings)
+        return Detection(found, rows, count, basis=basis)
 
     @staticmethod
     def _whose(connection: Connection, user: str | None) -> list[Person]:

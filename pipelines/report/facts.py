@@ -1,0 +1,286 @@
+"""Facts for the report: the week as a timetable, what changed lately, what is nearly confirmed, what the data cover."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from itertools import pairwise
+from typing import cast
+
+import polars as pl
+
+from observations.civil import WEEKDAYS, clock
+from patterns.explain import Explanation
+from patterns.model import Pattern
+from patterns.phrases import does, things
+from patterns.recurrence import BYDAY
+
+LATELY = timedelta(days=28)
+"""What changed within so many days is said to have changed lately."""
+
+GAP_DAYS = 4
+"""From so many days without a trace on, a gap in the data is named, if it is also long for this person."""
+
+_LONG_GAP = 4
+"""A gap is long for a person if it is so many times the mean time between their days."""
+
+_LOOSELY = 45
+"""Minutes of tolerance from which a time is said as a span; the sentence does so too."""
+
+Where = Mapping[str, str]
+
+
+# --- the week -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, order=True)
+class Entry:
+    """One thing in the timetable of a day: when, what, and whether it is never done."""
+
+    minute: int
+    when: str
+    what: str
+    note: str = ""
+    never: bool = False
+
+
+@dataclass(frozen=True)
+class Timetable:
+    """The usual week: entries for each weekday (Monday first), and sentences for what follows no week."""
+
+    days: tuple[tuple[str, tuple[Entry, ...]], ...]
+    beyond: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.beyond) or any(entries for _, entries in self.days)
+
+
+def timetable(patterns: Sequence[Pattern]) -> Timetable:
+    """The confirmed habits that have a time, on the days on which they are due; avoided slots among them."""
+    days: dict[str, list[Entry]] = {name: [] for name in WEEKDAYS}
+    beyond = []
+    for pattern in patterns:
+        if pattern.status != "confirmed":
+            continue
+        if pattern.type == "temporal":
+            due = _weekdays_of(cast(str, pattern.rule["rrule"]))
+            for name in due:
+                days[name].append(_timed(pattern.rule))
+            if not due:
+                beyond.append(pattern.statement)
+        elif pattern.type == "avoidance":
+            avoided = cast(Sequence[str], pattern.rule["days"])
+            if len(avoided) == len(WEEKDAYS) or not pattern.rule["where"]:
+                beyond.append(pattern.statement)
+            else:
+                for name in avoided:
+                    days[name].append(_never(pattern.rule))
+    return Timetable(
+        tuple((name.capitalize(), tuple(sorted(set(entries)))) for name, entries in days.items()),
+        tuple(beyond),
+    )
+
+
+def _weekdays_of(rrule: str) -> list[str]:
+    """The weekdays of a rule that follows the week; none if it follows the month."""
+    parts = dict(part.split("=", 1) for part in rrule.split(";"))
+    if parts["FREQ"] == "DAILY":
+        return list(WEEKDAYS)
+    if parts["FREQ"] == "MONTHLY":
+        return []
+    return [WEEKDAYS[BYDAY.index(name)] for name in parts["BYDAY"].split(",")]
+
+
+def _timed(rule: Mapping[str, object]) -> Entry:
+    time, tolerance = cast(str, rule["time"]), cast(int, rule["tolerance_minutes"])
+    minute = int(time[:2]) * 60 + int(time[3:])
+    loosely = tolerance >= _LOOSELY
+    when = f"{clock(minute - tolerance)}–{clock(minute + tolerance)}" if loosely else time
+    what = does(cast(Where, rule["where"])).removeprefix("has ")
+    interval = "INTERVAL=" in cast(str, rule["rrule"])
+    return Entry(minute - tolerance * loosely, when, _capital(what), "not every week" if interval else "")
+
+
+def _never(rule: Mapping[str, object]) -> Entry:
+    begin, end = cast(str, rule["from"]), cast(str, rule["to"])
+    when = "all day" if (begin, end) == ("00:00", "24:00") else f"{begin}–{end}"
+    return Entry(
+        int(begin[:2]) * 60 + int(begin[3:]), when, f"No {things(cast(Where, rule['where']))}", never=True
+    )
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+# --- what changed lately --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Change:
+    """Something that changed lately: a pattern's sentence, and what happened to it."""
+
+    id: str
+    statement: str
+    said: str
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What changed lately: confirmed anew, moved to another time or way, fading away."""
+
+    new: tuple[Change, ...]
+    moved: tuple[Change, ...]
+    fading: tuple[Change, ...]
+
+    def __bool__(self) -> bool:
+        return bool(self.new or self.moved or self.fading)
+
+
+def changes(explanation: Explanation, patterns: Sequence[Pattern], now: datetime) -> Changes:
+    """What changed in the last `LATELY` before the wall clock `now`, for one person.
+
+    Args:
+        explanation: holds the journal and the outlook of these patterns.
+        patterns: the person's.
+        now: their wall clock at the evaluation.
+
+    """
+    lately = explanation.journal.filter(pl.col("local") >= now - LATELY)
+    happened = {
+        (id, after): (local, reason, before)
+        for id, after, local, reason, before in lately.select(
+            "pattern_id", "after", "local", "reason", "before"
+        ).iter_rows()
+    }
+    by_id = {pattern.id: pattern for pattern in patterns}
+    moved = list(_moved(by_id, happened))
+    said = {change.id for change in moved} | {by_id[change.id].superseded_by for change in moved}
+    new = [
+        Change(pattern.id, pattern.statement, f"confirmed on {_day(happened[pattern.id, 'confirmed'][0])}")
+        for pattern in patterns
+        if pattern.status == "confirmed" and (pattern.id, "confirmed") in happened and pattern.id not in said
+    ]
+    outlooks = {row["pattern_id"]: row for row in explanation.outlook.iter_rows(named=True)}
+    fading = [
+        Change(pattern.id, pattern.statement, words)
+        for pattern in patterns
+        if pattern.id not in said and (words := _fading(pattern, happened, outlooks.get(pattern.id), now))
+    ]
+    return Changes(tuple(new), tuple(moved), tuple(fading))
+
+
+_Happened = Mapping[tuple[str, str], tuple[datetime, str, str | None]]
+
+
+def _moved(by_id: Mapping[str, Pattern], happened: _Happened) -> Iterator[Change]:
+    for pattern in by_id.values():
+        heir = by_id.get(pattern.superseded_by or "")
+        if heir is None or heir.status != "confirmed":
+            continue
+        recent = any(
+            (id, state) in happened for id, state in ((heir.id, "confirmed"), (pattern.id, "expired"))
+        )
+        if recent:
+            yield Change(pattern.id, heir.statement, f"before: {_small(pattern.statement)}")
+
+
+def _fading(
+    pattern: Pattern, happened: _Happened, outlook: Mapping[str, object] | None, now: datetime
+) -> str:
+    """Why the pattern is on its way out, or has just gone; empty if it is neither."""
+    for status in ("expired", "tracking"):
+        if pattern.status == status and (pattern.id, status) in happened:
+            when, reason, before = happened[pattern.id, status]
+            if before == "confirmed" or (status == "expired" and pattern.confirmed_at is not None):
+                no_more = "expired" if status == "expired" else "not confirmed any more"
+                return f"{no_more} since {_day(when)}: {reason}"
+    if pattern.status != "confirmed" or outlook is None:
+        return ""
+    due = outlook["next_due"]
+    if isinstance(due, datetime) and due < now - timedelta(days=1):
+        return f"was due by {_day(due)}, last seen on {_day(pattern.last_seen)}"
+    if outlook["if_missed"] != "confirmed":
+        return "missed once more, it would not be confirmed any more"
+    return ""
+
+
+def nearly_confirmed(explanation: Explanation, patterns: Sequence[Pattern]) -> list[Pattern]:
+    """What is tracked, the nearest to being confirmed first: what one more time would confirm, then by confidence."""
+    one_more = set(
+        explanation.outlook.filter(pl.col("if_kept") == "confirmed").get_column("pattern_id").to_list()
+    )
+    tracked = [pattern for pattern in patterns if pattern.status == "tracking"]
+    return sorted(tracked, key=lambda p: (p.id not in one_more, p.source != "observed", -p.confidence, p.id))
+
+
+# --- what the data cover --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Days in a row without any trace, both ends included."""
+
+    first: date
+    last: date
+
+    @property
+    def days(self) -> int:
+        """How many."""
+        return (self.last - self.first).days + 1
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What one person's observations cover.
+
+    Attributes:
+        first, last: the first and the last day with a trace.
+        active: how many days have one.
+        kinds: what there is, and how often: ("sent mail", 391), the most frequent first.
+        gaps: those that are long for this person, in order of time.
+    """
+
+    first: date
+    last: date
+    active: int
+    observations: int
+    kinds: tuple[tuple[str, int], ...]
+    gaps: tuple[Gap, ...]
+
+    @property
+    def days(self) -> int:
+        """Days from the first to the last."""
+        return (self.last - self.first).days + 1
+
+
+def coverage(observations: pl.DataFrame) -> Coverage:
+    """What one person's observations cover; at least one."""
+    days = observations.get_column("local").dt.date().unique().sort()
+    listed = days.to_list()
+    long = max(GAP_DAYS, _LONG_GAP * (listed[-1] - listed[0]).days / len(listed))
+    gaps = [
+        Gap(before + timedelta(days=1), after - timedelta(days=1))
+        for before, after in pairwise(listed)
+        if (after - before).days > long
+    ]
+    counted = (
+        observations.group_by("type", "action")
+        .len()
+        .sort("len", "type", "action", descending=[True, False, False])
+    )
+    kinds = [(_kind(type, action), count) for type, action, count in counted.iter_rows()]
+    return Coverage(listed[0], listed[-1], len(listed), observations.height, tuple(kinds), tuple(gaps))
+
+
+def _kind(type: str, action: str | None) -> str:
+    return things({"type": type, "action": action} if action else {"type": type})
+
+
+def _day(moment: datetime) -> str:
+    return f"{moment.day} {moment:%B}"
+
+
+def _small(sentence: str) -> str:
+    return sentence[:1].lower() + sentence[1:]
