@@ -20,6 +20,9 @@ from observations.features import FEATURES
 from observations.schema import split_column
 from patterns.recurrence import RULES
 
+DERIVED = frozenset({"kind", "program", "subcommand"})
+"""Fields that rules speak of and records need not say."""
+
 _MINUTES_PER_DAY = 1440.0
 _NOT_FEATURES = ("id", "user_id", "at", "local", "tz", "actor", *FEATURES)
 
@@ -52,17 +55,37 @@ class Event:
         return clock.hour * 60 + clock.minute + clock.second / 60 + clock.microsecond / 60e6
 
 
-def events_of(featured: pl.DataFrame) -> Iterator[Event]:
-    """The rows of a frame with features (`observations.features.with_features`) as events, in their order."""
-    columns = [name for name in featured.columns if name not in _NOT_FEATURES or name == "kind:text"]
+def hangs_on_derived(rule: Mapping[str, Any], event: Event) -> bool:
+    """Whether it hangs on what is derived from the observation whether the rule is about it.
+
+    Args:
+        rule: contract, section 3.
+        event: the observation as it came, without derived features.
+
+    """
+    where = rule["steps"][-1] if "steps" in rule else rule["where"]
+    derived = DERIVED & {*where, rule.get("feature")}
+    return bool(derived) and event.matches(
+        {name: value for name, value in where.items() if name not in derived}
+    )
+
+
+def events_of(frame: pl.DataFrame) -> Iterator[Event]:
+    """The rows of an observation frame as events, in their order.
+
+    For rules that speak of `DERIVED`, it must be one with features (`observations.features.with_features`).
+    """
+    columns = [name for name in frame.columns if name not in _NOT_FEATURES or name == "kind:text"]
     names = [split_column(name)[0] if ":" in name else name for name in columns]
-    rows = featured.select("local", "minute", *columns).iter_rows()
-    for local, minute, *values in rows:
+    timed = (
+        ~pl.col("all_day:flag").fill_null(value=False) if "all_day:flag" in frame.columns else pl.lit(True)
+    )
+    for local, is_timed, *values in frame.select("local", timed.alias("_timed"), *columns).iter_rows():
         fields: dict[str, tuple[object, ...]] = {}
         for name, value in zip(names, values, strict=True):
             if value is not None:
                 fields[name] = (*fields.get(name, ()), value)
-        yield Event(local, minute is not None, fields)
+        yield Event(local, is_timed, fields)
 
 
 def outcome(type: str, rule: Mapping[str, Any], event: Event, before: Sequence[Event] = ()) -> bool | None:

@@ -138,9 +138,8 @@ class Stream:
         self.result.last_line = lines.first + lines.count - 1
         self._dirty |= bool(added.new)
         if 0 < len(added) <= FEW:
-            keys = pl.struct("user_id", "id")
-            new = pl.Series([{"user_id": user, "id": id} for user, id in added.new])
-            self._tell(self.store.foretell(frame.filter(keys.is_in(new.implode()))))
+            keys = frame.select("user_id", "id").iter_rows()
+            self._tell(self.store.foretell(frame.filter([key in added.new for key in keys])))
         if added.grown and not self.evaluator.busy:
             self._ask(only_grown=True)
 

@@ -12,7 +12,7 @@ import pytest
 from observations.features import with_features
 from observations.schema import unique_observations
 from patterns.explain import explain
-from patterns.matching import Event, events_of, outcome, reach
+from patterns.matching import Event, events_of, hangs_on_derived, outcome, reach
 from tests.simulate import Person, creature_of_habit, nobody_in_particular, somebody_untidy
 
 PEOPLE = {
@@ -88,6 +88,16 @@ QUIET = {"where": {"type": "calendar"}, "days": ["monday"], "from": "06:00", "to
 )  # fmt: skip
 def test_the_words_of_the_contract(type: str, rule: dict[str, Any], seen: Event, said: bool | None) -> None:
     assert outcome(type, rule, seen) is said
+
+
+def test_what_is_derived_is_asked_for_only_where_it_decides() -> None:
+    standup = {"where": {"type": "calendar", "kind": "standup"}, "rrule": "FREQ=DAILY", "time": "09:30"}
+    steps = {"steps": [{"kind": "standup"}, {"type": "command", "program": "git"}], "within_minutes": 5}
+    assert hangs_on_derived(standup, event(title="Standup"))
+    assert not hangs_on_derived(standup, event(type="email"))
+    assert not hangs_on_derived(GYM, event(title="Gym"))
+    assert hangs_on_derived(steps, event(type="command", command="git pull"))
+    assert not hangs_on_derived(steps, event(title="Standup"))
 
 
 def test_a_last_step_counts_once_and_only_in_time() -> None:

@@ -17,7 +17,7 @@ import polars as pl
 from sqlalchemy import Connection, and_, or_, select
 
 from observations.features import with_features
-from patterns.matching import Event, events_of, outcome, reach
+from patterns.matching import Event, events_of, hangs_on_derived, outcome, reach
 from pipelines.store.changes import Change
 from pipelines.store.reading import read_observations, read_people
 from pipelines.store.tables import patterns, people, told
@@ -45,12 +45,28 @@ def foretell(connection: Connection, new: pl.DataFrame, now: datetime) -> list[C
     if not open_ones:
         return []
     changes: dict[tuple[str, str], Change] = {}
-    for row, event in zip(new.iter_rows(named=True), events_of(with_features(new)), strict=True):
+    for row, event in zip(new.iter_rows(named=True), _events(new, open_ones), strict=True):
         for pattern in open_ones.get(row["user_id"], []):
             key = (row["user_id"], pattern.said["id"])
             if key not in changes and (change := _change(connection, pattern, row, event)) is not None:
                 changes[key] = change
     return list(changes.values())
+
+
+def _events(new: pl.DataFrame, open_ones: Mapping[str, list[_Open]]) -> Iterator[Event]:
+    """The observations as events, with what is derived from them only where a rule asks for it: that takes time."""
+    users = new.get_column("user_id").to_list()
+    plain = list(events_of(new))
+    asked = [
+        number
+        for number, (user, event) in enumerate(zip(users, plain, strict=True))
+        if any(hangs_on_derived(one.said["rule"], event) for one in open_ones.get(user, []))
+    ]
+    if asked:
+        derived = events_of(with_features(new[asked], join_similar=len(asked) > 1))
+        for number, event in zip(asked, derived, strict=True):
+            plain[number] = event
+    yield from plain
 
 
 class _Open:
@@ -97,7 +113,9 @@ def _change(connection: Connection, pattern: _Open, row: Mapping[str, Any], even
         return None  # late, or the same occasion once more
     if said["type"] == "temporal" and event.local.date() == pattern.last_seen.date():
         return None  # a due day is kept once
-    before = list(_before(connection, row, event, reach(said["type"], said["rule"])))
+    before: list[Event] = []
+    if said["type"] == "workflow" and event.matches(said["rule"]["steps"][-1]):
+        before = list(_before(connection, row, event, reach(said["type"], said["rule"])))
     kept = outcome(said["type"], said["rule"], event, before)
     if kept is None or pattern.after[kept] in (None, pattern.before):
         return None
@@ -117,8 +135,6 @@ def _change(connection: Connection, pattern: _Open, row: Mapping[str, Any], even
 
 def _before(connection: Connection, row: Mapping[str, Any], event: Event, span: timedelta) -> Iterator[Event]:
     """The person's observations of the time before the event."""
-    if not span:
-        return
     person = read_people(connection, people.c.name == row["user_id"])
     frame = read_observations(connection, person, row["at"], since=row["at"] - span)
     frame = frame.filter(pl.col("id") != row["id"], pl.col("actor") == "user").sort("at", "id")
