@@ -54,7 +54,7 @@ def observe(db: str | None, options: ReadOptions, as_of: datetime | None, follow
         options = replace(options, allow_future=True)  # what lies ahead counts from its time on
     with Store(db, clock=clock_at(as_of)) as store:
         if as_of is None:
-            _warn_of_the_clock(store.newest(), store.clock())
+            warn_of_the_clock(store.newest(), store.clock())
         source = (
             Pipe(sys.stdin.fileno())
             if follow is None
@@ -91,7 +91,7 @@ def sync(db: str | None, options: ReadOptions, as_of: datetime | None) -> None:
     names = _sources()
     with Store(db, clock=clock_at(as_of)) as store:
         if as_of is None:
-            _warn_of_the_clock(store.newest(), store.clock())
+            warn_of_the_clock(store.newest(), store.clock())
         synced = sync_sources(store, names, options)
     if synced is None:
         click.echo(
@@ -152,7 +152,7 @@ def _summary(result: Streamed) -> str:
     return said
 
 
-def _warn_of_the_clock(newest: datetime | None, now: datetime) -> None:
+def warn_of_the_clock(newest: datetime | None, now: datetime) -> None:
     """Say so if what is stored lies in the future: then the clock is wrong, or was."""
     if newest is not None and newest > now:
         click.echo(

@@ -59,8 +59,10 @@ class Database:
             self._engine = _engine(self.url)
         except OSError as error:
             raise StoreError(self.place, f"cannot be opened ({error.strerror})") from error
-        except (ImportError, exc.ArgumentError) as error:
-            raise StoreError(self.place, f"cannot be opened ({error})") from error
+        except ImportError as error:
+            raise StoreError(
+                self.place, "needs the extra postgres: pip install 'habitus[postgres]'"
+            ) from error
         try:
             self._prepare()
         except BaseException:
@@ -146,8 +148,21 @@ class Database:
 
 
 def _url(place: str | Path) -> URL:
+    """Where to connect to.
+
+    Raises:
+        StoreError: it is an address of something else.
+    """
     if isinstance(place, str) and "://" in place:
-        return make_url(place)
+        try:
+            url = make_url(place)
+        except (exc.ArgumentError, ValueError):
+            url = None
+        if url is None or url.drivername not in ("postgresql", "postgresql+psycopg"):
+            raise StoreError(
+                _shown(place), "is no place for a store: name a file, or postgresql+psycopg://HOST/NAME"
+            )
+        return url.set(drivername="postgresql+psycopg")
     return URL.create("sqlite", database=str(Path(place).expanduser().absolute()))
 
 
@@ -156,8 +171,8 @@ def _shown(place: str | Path) -> str:
     if isinstance(place, str) and "://" in place:
         try:
             return make_url(place).render_as_string(hide_password=True)
-        except exc.ArgumentError:
-            return "--db"
+        except (exc.ArgumentError, ValueError):
+            return "--db"  # what cannot be taken apart may hold a password anywhere
     return str(place)
 
 
