@@ -119,8 +119,16 @@ class Database:
                 yield got
             return
         with self._plainly(), self._engine.connect() as connection:
-            asked = text("SELECT pg_try_advisory_lock(hashtext(:purpose), hashtext(current_schema()))")
-            yield bool(connection.execute(asked, {"purpose": f"habitus {purpose}"}).scalar())
+            lock = "(hashtext(:purpose), hashtext(current_schema()))"
+            purpose_said = {"purpose": f"habitus {purpose}"}
+            got = connection.execute(text(f"SELECT pg_try_advisory_lock{lock}"), purpose_said).scalar()
+            connection.commit()  # the lock is the session's, not the transaction's: others need not wait for it
+            try:
+                yield bool(got)
+            finally:
+                if got:
+                    connection.execute(text(f"SELECT pg_advisory_unlock{lock}"), purpose_said)
+                    connection.commit()
 
     def _prepare(self) -> None:
         """Migrate, if this is not the newest version."""

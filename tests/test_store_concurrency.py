@@ -1,0 +1,118 @@
+"""Several processes at once: two that write, ten that read; nothing is lost and nobody meets a lock."""
+
+from __future__ import annotations
+
+import multiprocessing
+import threading
+import time
+from datetime import datetime
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+import polars as pl
+import pytest
+from sqlalchemy import select
+
+from observations.schema import concat_observations
+from pipelines import Store, detect
+from pipelines.store.store import clock_at
+from pipelines.store.tables import people
+from tests.simulate import creature_of_habit, nobody_in_particular
+
+WRITERS, READERS = 2, 10
+PIECE = 20
+ADA = creature_of_habit(4, weeks=6)
+FRAME = concat_observations(
+    [ADA.observations, *(nobody_in_particular(n, weeks=2, user=f"user-{n}").observations for n in range(6))]
+).sort("at", "id")
+CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload(["pipelines.store.store", "tests.simulate"])
+
+
+def write(place: str, parts: list[pl.DataFrame], evaluate: bool, said: Connection) -> None:
+    """Be a writer: store the parts, evaluating now and then."""
+    try:
+        with Store(place, clock=clock_at(ADA.as_of)) as store:
+            for number, part in enumerate(parts):
+                store.add(part)
+                if evaluate and number % 8 == 0:
+                    store.changes()
+        said.send("done")
+    except BaseException as error:
+        said.send(repr(error))
+
+
+def read(place: str, seconds: float, said: Connection) -> None:
+    """Be a reader: whatever is there is whole, and never less than before."""
+    try:
+        before, end, times = 0, time.monotonic() + seconds, 0
+        with Store(place, clock=clock_at(ADA.as_of)) as store:
+            while time.monotonic() < end or not times:
+                frame = store.observations("ada")
+                assert frame.height >= before
+                before = frame.height
+                store.people()
+                times += 1
+        said.send("done")
+    except BaseException as error:
+        said.send(repr(error))
+
+
+def test_two_write_and_ten_read(place: str) -> None:
+    Store(place).close()
+    parts = [FRAME[at : at + PIECE] for at in range(0, FRAME.height, PIECE)]
+    # Both write everything, one forwards and one backwards: in the middle they meet.
+    work = [(write, (place, parts, True)), (write, (place, parts[::-1], False))]
+    work += [(read, (place, 2.0))] * READERS  # type: ignore[list-item]
+    ends = []
+    processes = []
+    for target, arguments in work:
+        hear, say = CONTEXT.Pipe(duplex=False)
+        process = CONTEXT.Process(target=target, args=(*arguments, say))
+        process.start()
+        say.close()
+        ends.append(hear)
+        processes.append(process)
+    try:
+        assert [end.recv() for end in ends] == ["done"] * (WRITERS + READERS)
+    finally:
+        for process, end in zip(processes, ends, strict=True):
+            process.join()
+            end.close()
+    with Store(place, clock=clock_at(ADA.as_of)) as store:
+        store.changes()
+        assert store.observations().equals(concat_observations([FRAME]).sort("user_id", "at", "id"))
+        assert store.patterns().to_ndjson() == detect(FRAME, as_of=ADA.as_of).to_ndjson()
+        with store.database.reading() as connection:
+            counted = connection.execute(select(people.c.name, people.c.observations)).all()
+    assert {row.name: row.observations for row in counted} == dict(FRAME.group_by("user_id").len().iter_rows())
+
+
+def test_many_threads_read_one_store(tmp_path: Path) -> None:
+    with Store(tmp_path / "habitus.db", clock=clock_at(ADA.as_of)) as store:
+        store.add(FRAME)
+        found: list[int] = []
+        threads = [
+            threading.Thread(target=lambda: found.append(store.observations("ada").height)) for _ in range(8)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert found == [ADA.observations.height] * 8
+
+
+def test_one_sync_at_a_time(place: str) -> None:
+    with Store(place) as store, Store(place) as other:
+        with store.database.alone("sync") as first, other.database.alone("sync") as second:
+            assert (first, second) == (True, False)
+        with other.database.alone("sync") as later:
+            assert later
+
+
+@pytest.mark.parametrize("moment", [None, datetime.fromisoformat("2026-03-01T00:00:00Z")])
+def test_a_clock_stands_still_only_where_it_is_told_to(moment: datetime | None) -> None:
+    clock = clock_at(moment)
+    first, second = clock(), clock()
+    assert first <= second
+    assert (first == second == moment) is (moment is not None)
