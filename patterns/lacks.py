@@ -30,10 +30,9 @@ def _lacks(candidates: Candidates, standing: Standing, c: int, settings: Setting
     words = []
     missing = max(settings.confirmation_count - int(standing.occasions[c]), 0)
     distinct = rate - null >= settings.distinct_margin
+    enough = float(allowed(candidates.type, candidates.hypotheses[c], settings))
     seen = float(standing.all_support[c]), float(standing.all_opportunities[c])
-    to_tell = (
-        _until_significant(*seen, rate, null, float(candidates.hypotheses[c]), settings) if distinct else 0
-    )
+    to_tell = _until_significant(*seen, rate, null, enough) if distinct else 0
     if missing > 0 and (to_tell is None or to_tell <= missing):
         words.append(f"{missing} more {one if missing == 1 else many}")
     sure = surely_above(np.array([support]), np.array([opportunities]))
@@ -52,10 +51,10 @@ def _lacks(candidates: Candidates, standing: Standing, c: int, settings: Setting
 
 
 def _until_significant(
-    support: float, opportunities: float, rate: float, null: float, hypotheses: float, settings: Settings
+    support: float, opportunities: float, rate: float, null: float, allowed: float
 ) -> int | None:
     """How many more supports, kept at the present rate, until it is significant; null if not foreseeable."""
     more = np.arange(_HORIZON, dtype=np.float64)
     tail = binomial_tail(support + more, opportunities + more / rate, np.full(_HORIZON, null))
-    enough = np.flatnonzero(tail <= allowed(np.array([hypotheses]), settings)[0])
+    enough = np.flatnonzero(tail <= allowed)
     return int(enough[0]) if len(enough) else None

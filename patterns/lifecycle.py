@@ -208,6 +208,7 @@ class _State:
     contradictions: Ints
     first: Ints
     last: Ints
+    missed: Ints  # the last miss that was a contradiction
     due: Ints
     recent: Ints
     confirmed: Ints
@@ -237,6 +238,7 @@ class _State:
             contradictions=zero(),
             first=never(),
             last=never(),
+            missed=never(),
             due=never(),
             recent=np.full((n, RECENT), NEVER, dtype=np.int64),
             confirmed=never(),
@@ -294,7 +296,9 @@ class _Judge:
         )
         rate = state.support[of] / np.maximum(state.opportunities[of], 1)
         distinct = rate - self.candidates.null_rate[of] >= self.settings.distinct_margin
-        return distinct & (tail <= allowed(self.candidates.hypotheses[of], self.settings))
+        return distinct & (
+            tail <= allowed(self.candidates.type, self.candidates.hypotheses[of], self.settings)
+        )
 
     def is_usual(self, state: _State, of: Ints) -> Flags:
         return surely_above(state.vote_support[of], state.vote_opportunities[of]) > self.settings.usual_rate
@@ -343,8 +347,7 @@ def _take(
     state.support[kept] += 1
     state.vote_support[kept] += vote[hit]
     state.all_support[kept] += evidence[hit]
-    latest = state.recent[kept, 0]
-    fresh = (latest == NEVER) | (when - np.where(latest == NEVER, 0, latest) >= OCCASION_GAP)
+    fresh = _is_new(when, state.recent[kept, 0])
     new, then = kept[fresh], when[fresh]
     state.occasions[new] += 1
     state.recent[new, 1:] = state.recent[new, :-1]
@@ -354,7 +357,17 @@ def _take(
     if settings.forgive_contradictions:
         state.contradictions[kept] = np.maximum(state.contradictions[kept] - 1, 0)
 
-    state.contradictions[here[~hit]] += 1
+    # As supports within an hour are one occasion, misses within an hour are one contradiction.
+    missed, when = here[~hit], local[~hit]
+    counts = _is_new(when, state.missed[missed])
+    state.contradictions[missed[counts]] += 1
+    state.missed[missed[counts]] = when[counts]
+
+
+def _is_new(when: Ints, latest: Ints) -> Flags:
+    """(n,) whether a wall clock lies an hour or more after the latest that counted."""
+    new: Flags = (latest == NEVER) | (when - np.where(latest == NEVER, 0, latest) >= OCCASION_GAP)
+    return new
 
 
 def _begin(state: _State, of: Ints, row: Ints, local: Ints, event: Ints) -> None:
@@ -363,7 +376,7 @@ def _begin(state: _State, of: Ints, row: Ints, local: Ints, event: Ints) -> None
         counter[of] = 0
     for votes in (state.vote_support, state.vote_opportunities):
         votes[of] = 0.0
-    for clock in (state.last, state.confirmed, state.expired):
+    for clock in (state.last, state.missed, state.confirmed, state.expired):
         clock[of] = NEVER
     state.recent[of] = NEVER
     state.confirmed_event[of] = -1

@@ -28,6 +28,9 @@ OCCASION_GAP = 3_600_000_000
 """Supports closer than this (an hour, in microseconds) are one occasion (design, section 4)."""
 
 
+_UNANSWERED = "needs-action"
+"""RFC 5545, section 3.2.12: somebody else's plan, to which the person has not said yes."""
+
 HOLIDAY_DAYS = 21
 """A silence of up to so many days, after which a person is back, is a holiday."""
 
@@ -61,8 +64,8 @@ class Log:
     def of(cls, featured: pl.DataFrame, as_of: datetime | None, settings: Settings) -> Log:
         """The log of an observation frame with features, as far as it counts as evidence by `as_of`.
 
-        Left out are what came later, what an agent did, and what a machine sent (``automatic``). Without
-        `as_of`, each person is judged at their own newest observation: nobody's answer depends on others.
+        Left out are what came later, what an agent did, what a machine sent (``automatic``), and invitations
+        that the person never answered. Without `as_of`, each person is judged at their own newest observation: nobody's answer depends on others.
 
         Raises:
             SettingError: `as_of` has no zone, so it is no moment.
@@ -73,6 +76,8 @@ class Log:
         evidence = (pl.col("at") <= pl.col("as_of")) & (pl.col("actor") == "user")
         if "automatic:flag" in featured.columns:
             evidence &= ~pl.col("automatic:flag").fill_null(False)
+        if "response:text" in featured.columns:
+            evidence &= pl.col("response:text").ne_missing(_UNANSWERED)
         frame = featured.filter(evidence).sort("user_id", "at", "id", maintain_order=True)
         shifted = pl.col("local") - pl.duration(hours=settings.day_starts_at)
         timed = pl.col("minute").is_not_null()
@@ -120,6 +125,22 @@ class Log:
     def weekday(self) -> Ints:
         """(events,) Monday 0 … Sunday 6."""
         return weekday_of(self.day)
+
+    @cached_property
+    def kind(self) -> Ints:
+        """(events,) which person's and type's events each is among: a number for each such pair."""
+        types = self.frame.get_column("type").rank("dense").cast(pl.Int64).to_numpy()
+        _, kind = np.unique(self.user << 32 | types, return_inverse=True)
+        return np.asarray(kind, dtype=np.int64)
+
+    @cached_property
+    def recorded(self) -> tuple[Ints, Ints]:
+        """(kinds,) first and last day with any event of each `kind`: a source that ends is not silence."""
+        kinds = int(self.kind.max(initial=-1)) + 1
+        first, last = np.full(kinds, np.iinfo(np.int64).max), np.full(kinds, np.iinfo(np.int64).min)
+        np.minimum.at(first, self.kind, self.day)
+        np.maximum.at(last, self.kind, self.day)
+        return first, last
 
     @cached_property
     def active(self) -> ActiveDays:

@@ -58,9 +58,7 @@ class Rhythm:
     @classmethod
     def of(cls, log: Log, without: Flags | None = None) -> Rhythm:
         """The rhythm of everybody in the log; events flagged in `without` are left out of the counts."""
-        types = log.frame.get_column("type").rank("dense").to_numpy().astype(np.int64)
-        _, kind = np.unique(log.user * (types.max(initial=0) + 1) + types, return_inverse=True)
-        kind = kind.astype(np.int64)
+        kind = log.kind
         counted = np.ones(len(log), dtype=np.bool_) if without is None else ~without
         timed = ~np.isnan(log.minute) & counted
         bins = (log.minute[timed] // BIN).astype(np.int64)

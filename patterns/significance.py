@@ -6,9 +6,10 @@ the observed successes in as many independent trials: an upper binomial tail. Of
 one counts.
 
 **Correction.** A detector looks at very many rules and shows the best; so the p-value is held against
-``rate / 5 / hypotheses`` (Bonferroni): `rate` is the promise (0.05 by default), 5 the number of detectors,
-`hypotheses` all the rules of that type the detector could have proposed for that person, from the data's size
-alone. Bonferroni needs no independence between the rules, and one person's answer does not depend on another's.
+``rate · share / hypotheses`` (weighted Bonferroni: Genovese, Roeder & Wasserman 2006): `rate` is the promise (0.05 by
+default), `share` the type's part of it (`BUDGET`), `hypotheses` all the rules of that type the detector could have
+proposed for that person, from the data's size alone. Bonferroni needs no independence between the rules, and one
+person's answer does not depend on another's.
 
 **Promise.** The probability that anything at all is confirmed about a person without habits is at most 5 %.
 
@@ -18,12 +19,24 @@ the equal-tailed posterior under Jeffreys' prior (Brown, Cai & DasGupta 2001, se
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from scipy import special
 
-from patterns.candidates import PATTERN_TYPES
+from patterns.candidates import PatternType
 from patterns.log import Flags, Floats, Ints
 from patterns.settings import Settings
+
+BUDGET: Mapping[PatternType, float] = {
+    "temporal": 0.2,
+    "preference": 0.1,
+    "relationship": 0.1,
+    "workflow": 0.1,
+    "avoidance": 0.5,
+}
+"""Each type's share of the promised rate. What happens is soon told from chance; that something never does, only slowly:
+so the larger half is for absence."""
 
 CERTAINTY = 0.9
 """How sure it must be that a habit is kept more often than `Settings.usual_rate`."""
@@ -56,14 +69,14 @@ def likelihood_gain(successes: Ints | Floats, trials: Ints | Floats, rate: Float
     return gain
 
 
-def allowed(hypotheses: Floats, settings: Settings) -> Floats:
-    """The p-value that a candidate must not exceed, given how many were looked at."""
-    return settings.false_confirmation_rate / len(PATTERN_TYPES) / np.maximum(hypotheses, 1.0)
+def allowed(type: PatternType, hypotheses: Floats, settings: Settings) -> Floats:
+    """The p-value that a candidate of this type must not exceed, given how many were looked at."""
+    return settings.false_confirmation_rate * BUDGET[type] / np.maximum(hypotheses, 1.0)
 
 
-def is_certain(gain: Floats, hypotheses: Floats, settings: Settings) -> Flags:
+def is_certain(type: PatternType, gain: Floats, hypotheses: Floats, settings: Settings) -> Flags:
     """(n,) whether a likelihood gain is enough for significance after correction: a bound, quick to compute."""
-    certain: Flags = gain > -np.log(allowed(hypotheses, settings))
+    certain: Flags = gain > -np.log(allowed(type, hypotheses, settings))
     return certain
 
 

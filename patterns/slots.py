@@ -75,7 +75,7 @@ def find_slots(
     # First what can be told from chance, and of that what is about a kind of thing and not about all mail or all
     # events, whose times are the sum of others; then what tells most.
     usual = can_be_usual(rate[good][closest], null[good][closest], settings)
-    certain = is_certain(slots.gain, slot_hypotheses(subjects, times, slots), settings) & usual
+    certain = is_certain("temporal", slots.gain, slot_hypotheses(subjects, times, slots), settings) & usual
     rank = np.where(certain, np.where(subjects.is_broad[slots.subject], 1.0, 2.0), 0.0)
     says = told + _TIE * slots.gain + FIRST * rank
     return slots[say_once(subjects.user[slots.subject], says, owner, evidence)]

@@ -121,6 +121,17 @@ class Subjects:
         return answer
 
 
+def recorded_until(log: Log, subjects: Subjects, wanted: Ints) -> Ints:
+    """(n,) the last day on which silence of each wanted subject means anything.
+
+    An export that stops in March says nothing of April: after the last event of a subject's type it is not missed.
+    Where the subject is all there is of its type, the one cannot be told from the other, and it is.
+    """
+    kind = log.kind[subjects.event[subjects.start[wanted]]]
+    alone = subjects.size[wanted] >= np.bincount(log.kind)[kind]
+    return np.where(alone, np.iinfo(np.int64).max, log.recorded[1][kind])
+
+
 def find_subjects(log: Log, least: int) -> Subjects:
     """Every subject that has at least `least` events."""
     levels = _levels(log)

@@ -6,15 +6,16 @@ from datetime import timedelta
 
 import polars as pl
 
-_NEAR = timedelta(days=28)
-"""How far apart the end of one and the beginning of the other may lie."""
+_NEAR = timedelta(days=35)
+"""How far apart the end of one and the beginning of the other may lie: what is done once a month and moves is next seen
+five weeks later."""
 
 
 def with_successors(patterns: pl.DataFrame) -> pl.DataFrame:
     """The frame with ``superseded_by`` set where one pattern took another's place.
 
     The successor is confirmed, of the same type and about the same thing (the same `where`, and feature; for a
-    workflow the same first step), and began within four weeks of the other's end, while the other is no longer
+    workflow the same first step), and began within five weeks of the other's end, while the other is no longer
     confirmed.
     """
     about = pl.struct(

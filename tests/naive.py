@@ -59,6 +59,7 @@ class Pattern:
     all_opportunities: float = 0.0
     occasions: int = 0
     contradictions: int = 0
+    missed: int | None = None
     times: list[int] = field(default_factory=list)  # of occasions, demotions notwithstanding
     first: int = 0
     last: int = 0
@@ -150,7 +151,7 @@ def begin(pattern: Pattern, trial: Trial, place: int) -> None:
     pattern.support = pattern.opportunities = pattern.occasions = pattern.contradictions = 0
     pattern.vote_support = pattern.vote_opportunities = 0.0
     pattern.times = []
-    pattern.confirmed = pattern.expired = None
+    pattern.missed = pattern.confirmed = pattern.expired = None
     pattern.confirmed_event = -1
 
 
@@ -161,7 +162,9 @@ def count(pattern: Pattern, trial: Trial, vote: float, settings: Settings) -> No
     pattern.vote_opportunities += vote
     pattern.all_opportunities += evidence
     if not trial.hit:
-        pattern.contradictions += 1
+        if pattern.missed is None or trial.local - pattern.missed >= HOUR:
+            pattern.contradictions += 1
+            pattern.missed = trial.local
         return
     pattern.vote_support += vote
     pattern.all_support += evidence

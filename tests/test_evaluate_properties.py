@@ -387,7 +387,7 @@ SEEDS = range(20, 24)
 
 @pytest.fixture(scope="module")
 def creatures() -> list[tuple[Person, pl.DataFrame]]:
-    people = [creature_of_habit(seed, weeks=14) for seed in SEEDS]
+    people = [creature_of_habit(seed, weeks=18) for seed in SEEDS]
     return [(p, evaluate(p.observations, p.as_of).filter(status="confirmed")) for p in people]
 
 

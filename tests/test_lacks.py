@@ -135,4 +135,4 @@ def is_confirmable(support: int, misses: int, null: float, hypotheses: float, mo
     """Whether so many more, kept at the present rate, are significant."""
     opportunities = support + misses + more * (support + misses) / support
     tail = binomial_tail(np.array([support + more]), np.array([opportunities]), np.array([null]))
-    return bool(tail[0] <= allowed(np.array([hypotheses]), DEFAULT)[0])
+    return bool(tail[0] <= allowed("temporal", np.array([hypotheses]), DEFAULT)[0])

@@ -91,6 +91,21 @@ def test_third_unforgiven_contradiction_demotes() -> None:
     assert demoted.occasions[0] == 0
 
 
+def test_misses_within_an_hour_are_one_contradiction() -> None:
+    """Three mails in ten minutes without the colleague on copy are one lapse, as three with her would be one occasion."""
+    kept = daily("x" * 20)
+    last = kept[-1].local
+
+    def after(minutes: list[int]) -> Standing:
+        missed = [Trial(last + DAY + m * 60_000_000, False, -1, last + 2 * DAY) for m in minutes]
+        return fold(candidates([[*kept, *missed]]), np.array([last + DAY]), DEFAULT)
+
+    assert after([0, 5, 10]).status[0] == Status.confirmed
+    assert after([0, 5, 10]).contradictions[0] == 1
+    assert after([0, 5, 60, 119]).contradictions[0] == 2
+    assert after([0, 60, 120]).status[0] == Status.tracking
+
+
 def test_a_support_forgives_one_contradiction() -> None:
     assert stand("xxxxxxxx..x.").status[0] == Status.confirmed
     assert stand("xxxxxxxx..x.x.").status[0] == Status.confirmed

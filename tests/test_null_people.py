@@ -18,10 +18,6 @@ PROMISED = Settings().false_confirmation_rate
 PEOPLE = 12
 """Of each shape: 204 people whose events come one by one, and 24 whose events come in bursts."""
 
-NOT_YET = pytest.mark.xfail(
-    strict=True, reason="what comes in one burst is counted as if each event had been decided by itself"
-)
-
 
 @pytest.fixture(scope="module")
 def people() -> pl.DataFrame:
@@ -77,9 +73,7 @@ def test_no_shape_of_life_breaks_it(confirmed: pl.DataFrame, shape: str) -> None
     assert not refutes(false.get_column("user_id").n_unique(), PEOPLE), told(false)
 
 
-@pytest.mark.parametrize(
-    "type", [pytest.param(t, marks=NOT_YET) if t in ("workflow", "avoidance") else t for t in PATTERN_TYPES]
-)
+@pytest.mark.parametrize("type", PATTERN_TYPES)
 def test_bursts_do_not_break_it(confirmed: pl.DataFrame, type: str) -> None:
     false = confirmed.filter(pl.col("shape").is_in(named(BURSTY)), type=type)
     assert not refutes(false.get_column("user_id").n_unique(), PEOPLE * len(BURSTY)), told(false)

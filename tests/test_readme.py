@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 import patterns.settings
 from patterns.candidates import PATTERN_TYPES
-from patterns.significance import CERTAINTY
+from patterns.significance import BUDGET, CERTAINTY
 from pipelines import detect
 from pipelines.cli import COMMANDS, main
 from pipelines.settings import Settings
@@ -127,7 +127,9 @@ def test_the_numbers_are_those_of_the_settings() -> None:
     said = " ".join(README.partition("\n## How it decides\n")[2].partition("\n## ")[0].split())
     numbers = patterns.settings.Settings()
     for words in (
-        f"must not exceed {numbers.false_confirmation_rate:g} / {len(PATTERN_TYPES)} / ",
+        f"must not exceed {numbers.false_confirmation_rate:g} · (the type's share) / ",
+        f"shares are {BUDGET['avoidance']:g} for avoidance",
+        f"{BUDGET['temporal']:g} for temporal, and {BUDGET['preference']:g} for each of the others",
         f"at most {numbers.false_confirmation_rate:.0%}".replace("%", " %"),
         f"confidence of at least {numbers.confirmation_threshold:g}",
         f"more than {numbers.usual_rate:.0%} with {CERTAINTY:.0%} certainty".replace("%", " %"),

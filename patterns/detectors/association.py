@@ -435,7 +435,7 @@ def _candidates(
     cells, gain, first = cells[good], gain[good], first[good]
     # Of contexts that differ only in events without the feature, the narrower one says what it is about.
     says = cells.told + _TIE * gain - _NARROWER * subjects.size[cells.subject]
-    certain = is_certain(gain, hypotheses[subjects.user[cells.subject]], settings)
+    certain = is_certain(type, gain, hypotheses[subjects.user[cells.subject]], settings)
     says += np.where(
         certain & can_be_usual((support / opportunities)[good], cells.null_rate, settings), FIRST, 0.0
     )

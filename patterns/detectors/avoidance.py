@@ -3,7 +3,8 @@
 The week is cut into days × hours. In each cell, events of a kind are expected from what the person does otherwise;
 a slot, one stretch of hours on a set of days, is avoided where far fewer came. Of all slots the one with the
 greatest likelihood ratio "a twentieth of what is expected" against "what is expected" is taken, then the next
-(`E·(1 - q) + c·ln q` summed over its cells, q = 1/20: a maximum-sum interval for each set of days).
+(`E·(1 - q) + c·ln q` summed over its cells, q = 1/20: a maximum-sum interval for each set of days). Several events of a
+kind within a quarter of an hour count once: an import of fifty meetings is one decision.
 
 **Expected** on some days of the week: what comes in those hours on all days, shared out over the days as all the
 person's other activity is (`patterns.rhythm`). Expected every day: the kind's share of the person's other activity in
@@ -14,14 +15,16 @@ afternoon. Neither are days before the first or after the last event of the type
 ``λ·days = -T·ln(1 - s)``: that all T events of those hours fall on the other days, the slot's share of the week
 being s, has probability ``(1 - s)^T`` (the exact conditional test, given T). Every day, λ is the expected number.
 
+Where the kind comes in heaps, many on few days, T is divided by how much more its days vary than by chance.
+
 **Hypotheses.** The subjects that are frequent enough to be missed, times day sets, times stretches of hours, each
 weighted by how plain it is to say (weighted Bonferroni, Genovese, Roeder & Wasserman 2006): half of the error budget
-goes to single days, and a third each to whole days, to "before" or "after" an hour, and to any other stretch.
+goes to single days, and half to whole days; a quarter each to "before" or "after" an hour, and to any other stretch.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -31,6 +34,7 @@ from patterns.log import MICROSECONDS_PER_DAY, Flags, Floats, Ints, Log, ranges,
 from patterns.recurrence import RULES, WEEKDAY_LABELS, WEEKEND_LABELS, next_due_day
 from patterns.rhythm import Rhythm
 from patterns.settings import Settings
+from patterns.significance import is_certain
 from patterns.subjects import Subjects
 
 HOURS = 24
@@ -75,7 +79,7 @@ class AvoidanceDetector:
     chunk: int = 1024
     type: PatternType = "avoidance"
 
-    def detect(self, log: Log, subjects: Subjects, _settings: Settings, explained: Flags) -> Candidates:
+    def detect(self, log: Log, subjects: Subjects, settings: Settings, explained: Flags) -> Candidates:
         """Candidates for avoided slots; see the module."""
         if not len(subjects):
             return Candidates.none(self.type)
@@ -85,8 +89,12 @@ class AvoidanceDetector:
         slots = _Slots.joined(parts) if parts else _Slots.joined([])
         if not len(slots):
             return Candidates.none(self.type)
-        slots = slots[_says_something(subjects, slots)]
-        return _candidates(self.type, log, subjects, weeks, slots, frequent)
+        tested = np.bincount(subjects.user[frequent], minlength=len(log.users))
+        slots = replace(slots, hypotheses=slots.hypotheses * tested[subjects.user[slots.subject]])
+        days = (weeks.days[slots.subject] * _IN_SET[slots.days]).sum(axis=1)
+        certain = is_certain(self.type, -np.log(slots.null_rate) * days, slots.hypotheses, settings)
+        slots = slots[_says_something(subjects, slots, certain)]
+        return _candidates(self.type, log, subjects, weeks, slots)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,11 +102,13 @@ class _Weeks:
     """What came and what the person did otherwise, by weekday and hour.
 
     Attributes:
-        count: (subjects, 7, 24) unexplained events of each subject.
-        others: (subjects, 7, 24) the person's other unexplained events.
+        count: (subjects, 7, 24) quarters of an hour in which unexplained events of each subject came.
+        others: (subjects, 7, 24) quarters of an hour in which the person's other unexplained events came, by type.
         days: (subjects, 7) active days by weekday, while the subject's type was recorded.
         share: (subjects, 7) share of the person's other activity on each weekday.
         first, last: (subjects,) first and last day on which the subject's type was recorded.
+        dispersion: (subjects,) how many times more the counts of days vary than by chance: what comes on few days,
+            many at once, is so much less evidence.
     """
 
     count: Floats
@@ -107,25 +117,31 @@ class _Weeks:
     share: Floats
     first: Ints
     last: Ints
+    dispersion: Floats
 
     @classmethod
     def of(cls, log: Log, subjects: Subjects, explained: Flags) -> _Weeks:
         timed = ~np.isnan(log.minute) & ~explained
-        hour = np.where(timed, np.nan_to_num(log.minute) // 60, 0).astype(np.int64)
-        cell = log.weekday * HOURS + hour
+        quarter = np.where(timed, np.nan_to_num(log.minute) // 15, 0).astype(np.int64)
         mine = timed[subjects.event]
-        count = _table(subjects.owner[mine], cell[subjects.event[mine]], len(subjects))
-        life = _table(log.user[timed], cell[timed], len(log.users))
+        event = subjects.event[mine]
+        owner = subjects.owner[mine]
+        count = _table(log, owner, event, quarter, len(subjects))
+        by_kind = _table(log, log.kind[timed], np.flatnonzero(timed), quarter, len(log.recorded[0]))
+        whose = np.zeros(len(by_kind), dtype=np.int64)
+        whose[log.kind] = log.user
+        life = np.zeros((len(log.users), 7, HOURS))
+        np.add.at(life, whose, by_kind)
         rhythm = Rhythm.of(log, explained)
-        kind = rhythm.kind[subjects.event[subjects.start[:-1]]]
+        kind = log.kind[subjects.event[subjects.start[:-1]]]
         by_day = count.sum(axis=2).astype(np.int64)
-        days_of_type = _span_of_types(log, rhythm.kind)
-        first, last = days_of_type[0][kind], days_of_type[1][kind]
+        first, last = log.recorded[0][kind], log.recorded[1][kind]
         days = _active_weekdays(log, subjects.user, first, last)
         factor = rhythm.weekday_factor(subjects.user, kind, by_day)
         share = factor * days
         share = share / np.maximum(share.sum(axis=1, keepdims=True), 1e-12)
-        return cls(count, np.maximum(life[subjects.user] - count, 0.0), days, share, first, last)
+        others = np.maximum(life[subjects.user] - count, 0.0)
+        return cls(count, others, days, share, first, last, _dispersion(log, owner, event, quarter, days))
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +152,7 @@ class _Slots:
         days: index into the day sets.
         low, high: hours, `high` excluded.
         null_rate: chance that the slot stays empty on one day.
-        hypotheses: the inverse of the share of a subject's error budget that a slot like this has.
+        hypotheses: the inverse of the share of the person's error budget that a slot like this has.
     """
 
     subject: Ints
@@ -223,7 +239,7 @@ def _with_null(weeks: _Weeks, slots: _Slots) -> _Slots:
     others = weeks.others[slots.subject]
     ratio = count.sum(axis=(1, 2)) / np.maximum(others.sum(axis=(1, 2)), 1.0)
     every_day = (others * hours[:, None, :]).sum(axis=(1, 2)) * ratio
-    expected = np.where(inside.all(axis=1), every_day, by_day)
+    expected = np.where(inside.all(axis=1), every_day, by_day) / weeks.dispersion[slots.subject]
     per_day = expected / np.maximum((days * inside).sum(axis=1), 1)
     good = (expected >= _LEAST_EXPECTED) & ((in_hours * inside).sum(axis=1) <= 2 * _LEAK * expected)
     null = np.where(good, np.clip(np.exp(-per_day), 1e-9, 1.0), 1.0)
@@ -246,15 +262,19 @@ def _stretch_weight(count: Floats, low: Ints, high: Ints) -> Floats:
     from_start, to_end = low <= first, high > last
     weight: Floats = np.where(
         from_start & to_end,
-        1 / 3,
-        np.where(from_start | to_end, 1 / 3 / (2 * hours), 2 / 3 / (hours * (hours + 1))),
+        1 / 2,
+        np.where(from_start | to_end, 1 / 4 / (2 * hours), 1 / 2 / (hours * (hours + 1))),
     )
     return weight
 
 
-def _says_something(subjects: Subjects, slots: _Slots) -> Flags:
-    """(slots,) whether no better slot of the same or a wider subject covers most of it."""
-    order = np.lexsort((slots.subject, -slots.gain, subjects.user[slots.subject]))
+def _says_something(subjects: Subjects, slots: _Slots, certain: Flags) -> Flags:
+    """(slots,) whether no better slot of the same or a wider subject covers most of it.
+
+    What can be told from chance comes first, and of that what is said of most events.
+    """
+    wide = np.where(certain, subjects.size[slots.subject], 0)
+    order = np.lexsort((slots.subject, -slots.gain, -wide, ~certain, subjects.user[slots.subject]))
     keep = np.zeros(len(slots), dtype=np.bool_)
     owner = subjects.user[slots.subject]
     for user in np.unique(owner):
@@ -280,9 +300,7 @@ def _covers(subjects: Subjects, slots: _Slots, wide: int, slot: int) -> bool:
     return bool(np.isin(events, wider, assume_unique=True).mean() > _OVERLAP)
 
 
-def _candidates(
-    type: PatternType, log: Log, subjects: Subjects, weeks: _Weeks, slots: _Slots, frequent: Ints
-) -> Candidates:
+def _candidates(type: PatternType, log: Log, subjects: Subjects, weeks: _Weeks, slots: _Slots) -> Candidates:
     active, user = log.active, subjects.user[slots.subject]
     first = active.position(user, weeks.first[slots.subject])
     length = np.maximum(active.position(user, weeks.last[slots.subject] + 1) - first, 0)
@@ -318,12 +336,11 @@ def _candidates(
     trials = Trials(
         slot, over, hit, np.where(hit, shows, -1), next_due * MICROSECONDS_PER_DAY + high[slot] * _HOUR
     ).sorted()
-    tested = np.bincount(subjects.user[frequent], minlength=len(log.users))
     rules = [
         _rule(where, int(days), int(a), int(b), log.day_starts_at)
         for where, days, a, b in zip(subjects.where(slots.subject), slots.days, low, high, strict=True)
     ]
-    return Candidates(type, user, rules, slots.null_rate, slots.hypotheses * tested[user], trials)
+    return Candidates(type, user, rules, slots.null_rate, slots.hypotheses, trials)
 
 
 def _stretched(log: Log, subjects: Subjects, slots: _Slots) -> tuple[Ints, Ints]:
@@ -353,18 +370,44 @@ def _rule(where: dict[str, str], days: int, low: int, high: int, day_starts_at: 
     return rule
 
 
-def _table(owner: Ints, cell: Ints, owners: int) -> Floats:
-    size = 7 * HOURS
-    return (
-        np.bincount(owner * size + cell, minlength=owners * size).reshape(owners, 7, HOURS).astype(np.float64)
+def _table(log: Log, owner: Ints, event: Ints, quarter: Ints, owners: int) -> Floats:
+    """(owners, 7, 24) quarters of an hour in which each owner's events came."""
+    owner, day, quarter = _quarters(log, owner, event, quarter)
+    cell = owner * (7 * HOURS) + weekday_of(day) * HOURS + quarter // 4
+    return np.bincount(cell, minlength=owners * 7 * HOURS).reshape(owners, 7, HOURS).astype(np.float64)
+
+
+def _quarters(log: Log, owner: Ints, event: Ints, quarter: Ints) -> tuple[Ints, Ints, Ints]:
+    """Owner, day and quarter of the day of every quarter of an hour in which the owner's events came, sorted."""
+    once = np.unique((owner << 32 | log.day[event] + 2**31) << 7 | quarter[event])
+    return once >> 39, (once >> 7 & 0xFFFFFFFF) - 2**31, once & 127
+
+
+def _dispersion(log: Log, owner: Ints, event: Ints, quarter: Ints, days: Ints) -> Floats:
+    """(owners,) the variance of a day's count over its mean, by weekday; 1 where chance explains it.
+
+    Pearson's estimate for quasi-Poisson counts (McCullagh & Nelder 1989, section 6.2), taken where it is
+    significant at 5 %.
+    """
+    owners = len(days)
+    owner, day, _ = _quarters(log, owner, event, quarter)
+    _, first, count = np.unique(owner << 32 | day + 2**31, return_index=True, return_counts=True)
+    cell = owner[first] * 7 + weekday_of(day[first])
+    total, squares = (
+        np.bincount(cell, weights=weights, minlength=owners * 7).reshape(owners, 7)
+        for weights in (count, count**2)
     )
+    mean = total / np.maximum(days, 1)
+    known = mean > 0
+    freedom = np.maximum(((days - 1) * known).sum(axis=1), 1)
+    chi_square = (np.where(known, squares / np.where(known, mean, 1) - total, 0.0)).sum(axis=1)
+    dispersion = chi_square / freedom
+    by_chance = 1 + _ONE_SIDED * np.sqrt(2 / freedom)
+    return np.where(dispersion > by_chance, dispersion, 1.0)
 
 
-def _span_of_types(log: Log, kind: Ints) -> tuple[Ints, Ints]:
-    """(kinds,) first and last day with any event of that person's type."""
-    order = np.lexsort((log.day, kind))
-    start = np.searchsorted(kind[order], np.arange(int(kind.max(initial=-1)) + 2))
-    return log.day[order][start[:-1]], log.day[order][start[1:] - 1]
+_ONE_SIDED = 1.645
+"""Standard deviations above the mean that are passed once in twenty times."""
 
 
 def _active_weekdays(log: Log, user: Ints, first: Ints, last: Ints) -> Ints:

@@ -30,7 +30,7 @@ from patterns.settings import Settings
 from patterns.significance import is_certain
 from patterns.slot_nulls import Slots, final_null_rates, is_due, own_times
 from patterns.slots import find_slots, slot_hypotheses, supporting, with_tolerance
-from patterns.subjects import Subjects
+from patterns.subjects import Subjects, recorded_until
 from patterns.times import DAY_MINUTES, Times
 from patterns.windows import find_windows
 
@@ -76,7 +76,7 @@ class TemporalDetector:
         slots = with_tolerance(log, times, slots, self.least_tolerance)
         hypotheses = slot_hypotheses(subjects, times, slots)
         # What certain slots account for is no background: the null is fitted anew without it ("peeling").
-        certain = is_certain(slots.gain, hypotheses, settings)
+        certain = is_certain(self.type, slots.gain, hypotheses, settings)
         kept = np.zeros(len(log), dtype=np.bool_)
         kept[times.event[supporting(log, times, slots[certain])[1]]] = True
         slots = replace(slots, null_rate=final_null_rates(log, subjects, slots, Rhythm.of(log, kept), kept))
@@ -108,8 +108,10 @@ def _candidates(log: Log, subjects: Subjects, times: Times, slots: Slots, hypoth
     time, tolerance = (slots.low + slots.width / 2) % DAY_MINUTES, slots.width / 2
     over = _wall_clock(day, time[slot] + tolerance[slot])
     when = np.where(hit, _wall_clock(log.day[event_of], log.minute[event_of]), over)
-    # Today's slot is an opportunity once it is used or over.
-    known = hit | (over <= log.as_of_local[user[slot]])
+    # Today's slot is an opportunity once it is used or over, and no day is after the source has ended.
+    known = hit | (
+        (over <= log.as_of_local[user[slot]]) & (day <= recorded_until(log, subjects, slots.subject)[slot])
+    )
     slot, day, hit, event_of, when = slot[known], day[known], hit[known], event_of[known], when[known]
     next_day = np.zeros(len(slot), dtype=np.int64)
     for number in np.unique(slots.rule):

@@ -5,14 +5,20 @@ are found by walking forward from each event to the first event of every other s
 from a fixed list as those under which the following is least like chance. Pairs that
 continue each other, and can each be told from chance, become one chain.
 
-**Null.** The second step falls within the minutes anyway. That chance is the larger of two, each averaged over
-the first steps as they happened:
+**Null.** The second step falls within the minutes anyway. That chance is the largest of three, averaged over the
+first steps as they happened:
 
-- *its own rate*: ``1 - exp(-λ)``, λ the second step's events per active day times the share of the person's other
-  activity in those minutes of the day (`patterns.rhythm`): what happens often follows everything;
+- *its own rate*: ``1 - exp(-λ)``, λ the second step's events per active day, or of that very day if they are more, times
+  the share of the person's other activity in those minutes of the day (`patterns.rhythm`): what happens often
+  follows everything;
 - *other days*: the share of days of the same sort (working day or weekend) without the first step on which the
   second came in those same minutes of the day: two things at fixed times follow each other without having to do
-  with each other.
+  with each other;
+- *after anything*: the share of the person's other events after which the second came within the minutes, the first
+  not coming in between: what is done in bursts follows everything else in the burst.
+
+**Minutes.** Those under which the following is least like chance; and on from there, as long as five times more come in
+the next stretch than by chance.
 
 **Hypotheses.** Every ordered pair of a person's subjects, with every choice of minutes.
 """
@@ -25,13 +31,13 @@ import numpy as np
 
 from patterns.candidates import Candidates, PatternType, Rule, Trials
 from patterns.detectors.association import next_occasion, patience
-from patterns.episodes import best_spans
+from patterns.episodes import CONTRAST, best_spans
 from patterns.log import MICROSECONDS_PER_DAY, Flags, Floats, Ints, Log, ranges
 from patterns.rhythm import OwnTimes, Rhythm
 from patterns.selection import FIRST, say_once
 from patterns.settings import Settings
 from patterns.significance import can_be_usual, is_certain, likelihood_gain
-from patterns.subjects import Subjects
+from patterns.subjects import Subjects, recorded_until
 
 MINUTES = (1, 2, 5, 10, 15, 30, 60, 120)
 """Within how many minutes a step may follow."""
@@ -39,6 +45,8 @@ MINUTES = (1, 2, 5, 10, 15, 30, 60, 120)
 _MINUTE = 60_000_000
 _LOOK_AHEAD = 40
 """Events that are looked at after each one: within two hours more are a burst, not steps."""
+_NESTED_SHARE = 0.5
+"""If more of the first step's events are also the second step's, that these come in bursts is all there is to it."""
 _CHAIN_SHARE = 0.8
 """Two pairs are one chain where each rests on the chain for this share of its support."""
 
@@ -89,9 +97,6 @@ class _Follows:
 
     def __len__(self) -> int:
         return len(self.first)
-
-    def __getitem__(self, chosen: Ints | Flags) -> _Follows:
-        return _Follows(*(getattr(self, f.name)[chosen] for f in fields(self)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,6 +151,11 @@ def _follows(log: Log, subjects: Subjects, steps: Ints, least: int) -> _Follows:
     return _Follows(first, second, before, after, log.at[after] - log.at[before])
 
 
+def _counts_within(lag: Ints, group: Ints, groups: int) -> Ints:
+    """(groups, minutes) how many lags of each group are within the minutes."""
+    return np.stack([np.bincount(group[lag <= m * _MINUTE], minlength=groups) for m in MINUTES], axis=1)
+
+
 def _with_subjects(
     before: Ints, after: Ints, owner: Ints, start: Ints, count: Ints, of: Ints
 ) -> tuple[Ints, Ints, Ints]:
@@ -156,12 +166,17 @@ def _with_subjects(
 
 def _ahead(log: Log, reach: int) -> Ints:
     """(events,) how many events after each one, of the same person, lie within `reach` µs."""
-    # One axis for all people, in ms: everybody's instants lie behind those of the person before.
-    at = (log.at - log.at.min()) // 1000
-    axis = log.user * (int(at.max()) + reach // 1000 + 1) + at
+    axis = _axis(log, reach)
     last = np.searchsorted(axis, axis + reach // 1000, side="right")
     ahead: Ints = np.clip(last - np.arange(len(log)) - 1, 0, _LOOK_AHEAD)
     return ahead
+
+
+def _axis(log: Log, reach: int) -> Ints:
+    """(events,) one axis for all people, in ms: everybody's instants lie more than `reach` µs behind those before."""
+    at = (log.at - log.at.min()) // 1000
+    axis: Ints = log.user * (int(at.max()) + reach // 1000 + 1) + at
+    return axis
 
 
 def _pairs(log: Log, subjects: Subjects, follows: _Follows, least: int, least_rate: float) -> _Pairs:
@@ -169,22 +184,21 @@ def _pairs(log: Log, subjects: Subjects, follows: _Follows, least: int, least_ra
     new = np.concatenate([[True], (np.diff(follows.first) != 0) | (np.diff(follows.second) != 0)])
     number, head = np.cumsum(new) - 1, np.flatnonzero(new)
     first, second = follows.first[head], follows.second[head]
-    within = np.stack(
-        [np.bincount(number[follows.lag <= m * _MINUTE], minlength=len(head)) for m in MINUTES], axis=1
-    )
+    within = _counts_within(follows.lag, number, len(head))
     size = subjects.size[first]
     # A rough null first, the second step spread over twelve hours of the active days: it spares most pairs.
     per_minute = subjects.size[second] / np.maximum(log.active.count[subjects.user[second]], 1) / 720.0
     rough = likelihood_gain(within, size[:, None], -np.expm1(-per_minute[:, None] * np.array(MINUTES)))
     worth = np.flatnonzero(((within >= least) & (rough > _LEAST_GAIN)).any(axis=1))
+    worth = worth[_within(subjects, first[worth], second[worth]) <= _NESTED_SHARE]
     pairs = _Pairs(
         first[worth], second[worth], np.zeros(len(worth), dtype=np.int64), *np.zeros((2, len(worth)))
     )
-    null = _null_rates(log, subjects, pairs)
     within, size = within[worth], size[worth]
+    null = np.maximum(_null_rates(log, subjects, pairs), _after_anything(log, subjects, pairs))
     gain = likelihood_gain(within, size[:, None], null)
     gain[(within < least) | (within <= size[:, None] * null)] = -np.inf
-    best = gain.argmax(axis=1)
+    best = _widened(gain.argmax(axis=1), within, size[:, None] * null)
     row = np.arange(len(worth))
     pairs = replace(pairs, minutes=np.array(MINUTES)[best], null_rate=null[row, best], gain=gain[row, best])
     rate = within[row, best] / size
@@ -193,6 +207,102 @@ def _pairs(log: Log, subjects: Subjects, follows: _Follows, least: int, least_ra
 
 _LEAST_GAIN = 6.0
 """Nats of gain below which a pair cannot become significant and is not looked at more closely."""
+
+
+def _within(subjects: Subjects, narrow: Ints, wide: Ints) -> Floats:
+    """(n,) share of the events of one subject that are also the other's: after git, any command comes of itself."""
+    length = subjects.size[narrow]
+    pair, event = (
+        np.repeat(np.arange(len(narrow)), length),
+        subjects.event[ranges(subjects.start[narrow], length)],
+    )
+    both = _contains(subjects.owner << 32 | subjects.event, wide[pair] << 32 | event)
+    share: Floats = np.bincount(pair, weights=both, minlength=len(narrow)) / np.maximum(length, 1)
+    return share
+
+
+def _widened(best: Ints, within: Ints, expected: Floats | Ints) -> Ints:
+    """(pairs,) columns of minutes: from the best on, while the next stretch still holds far more than chance would.
+
+    The least like chance are the shortest minutes that hold most of them; what takes a little longer now and then is
+    the same habit.
+    """
+    more = np.diff(within, axis=1)
+    by_chance = np.maximum(np.diff(expected, axis=1), 0.0)
+    belongs = (more > 0) & (more >= CONTRAST * by_chance)
+    for column in range(len(MINUTES) - 1):
+        best = np.where((best == column) & belongs[:, column], column + 1, best)
+    return best
+
+
+def _after_anything(log: Log, subjects: Subjects, pairs: _Pairs) -> Floats:
+    """(pairs, minutes) share of the person's other events after which the second step came within the minutes.
+
+    Of all other events or of those of the first step's type, whichever share is larger. Other events are those that
+    are neither the first step nor the second; those after which the first step came sooner are no opportunity: what
+    leads to the first leads to the second.
+    """
+    first, second = (subjects.event[subjects.start[step]] for step in (pairs.first, pairs.second))
+    shares = []
+    for group in (log.user, log.kind):
+        of_group = _Numbered.of(group)
+        others = of_group.size[group[first]] - subjects.size[pairs.first]
+        others -= np.where(group[first] == group[second], subjects.size[pairs.second], 0)
+        sooner = _others_before(log, subjects, pairs.second, pairs.first, of_group, group[first])
+        later = _others_before(log, subjects, pairs.first, pairs.second, of_group, group[first])
+        shares.append(sooner / np.maximum(others[:, None] - later, sooner + 1))
+    largest: Floats = np.maximum(*shares)
+    return largest
+
+
+@dataclass(frozen=True, eq=False)
+class _Numbered:
+    """Events in groups, to be counted between any two.
+
+    Attributes:
+        keys: (events,) group and number of each event in one number, sorted.
+        size: (groups,) events of each group.
+    """
+
+    keys: Ints
+    size: Ints
+
+    @classmethod
+    def of(cls, group: Ints) -> _Numbered:
+        """Of the group of each event."""
+        return cls(np.sort(group << 32 | np.arange(len(group))), np.bincount(group))
+
+    def between(self, group: Ints, begin: Ints, end: Ints) -> Ints:
+        """(n,) events of each group from number `begin` to before number `end`."""
+        least = np.minimum(begin, end)
+        return np.searchsorted(self.keys, group << 32 | end) - np.searchsorted(self.keys, group << 32 | least)
+
+
+def _others_before(
+    log: Log, subjects: Subjects, of: Ints, against: Ints, numbered: _Numbered, group: Ints
+) -> Ints:
+    """(pairs, minutes) events of each `group` before one of subject `of`, within the minutes, with none of either
+    subject in between.
+    """
+    length = subjects.size[of]
+    pair, event = np.repeat(np.arange(len(of)), length), subjects.event[ranges(subjects.start[of], length)]
+    previous = np.where(np.diff(pair, prepend=-1) == 0, np.roll(event, 1), -1)
+    nearest = np.maximum(previous, _last_before(subjects, against[pair], event))
+    axis = _axis(log, MINUTES[-1] * _MINUTE)
+    counts = np.empty((len(of), len(MINUTES)), dtype=np.int64)
+    for column, minutes in enumerate(MINUTES):
+        begin = np.searchsorted(axis, axis[event] - minutes * _MINUTE // 1000, side="left")
+        between = numbered.between(group[pair], np.maximum(begin, nearest + 1), event)
+        counts[:, column] = np.bincount(pair, weights=between, minlength=len(of))
+    return counts
+
+
+def _last_before(subjects: Subjects, subject: Ints, event: Ints) -> Ints:
+    """(n,) the last event of each subject before each event, or -1."""
+    key = subjects.owner << 32 | subjects.event
+    at = np.searchsorted(key, subject << 32 | event) - 1
+    found = np.maximum(at, 0)
+    return np.where((at >= 0) & (subjects.owner[found] == subject), subjects.event[found], -1)
 
 
 def _null_rates(log: Log, subjects: Subjects, pairs: _Pairs) -> Floats:
@@ -210,7 +320,8 @@ def _null_rates(log: Log, subjects: Subjects, pairs: _Pairs) -> Floats:
     pair, event = pair[timed], event[timed]
     second = pairs.second[pair]
     user, kind = log.user[event], rhythm.kind[subjects.event[subjects.start[second]]]
-    per_day = subjects.size[second] / np.maximum(log.active.count[user], 1)
+    usual = subjects.size[second] / np.maximum(log.active.count[user], 1)
+    per_day = np.maximum(usual, _on_the_day(log, subjects, second, event))
     other = _OtherDays.of(log, subjects, pairs)
     count = np.maximum(np.bincount(pair, minlength=len(pairs)), 1)
 
@@ -229,6 +340,13 @@ def _null_rates(log: Log, subjects: Subjects, pairs: _Pairs) -> Floats:
         elsewhere = (seen * days + chance) / (days + 1.0)
         null[:, column] = np.clip(np.maximum(chance, elsewhere), 1e-9, 1 - 1e-9)
     return null
+
+
+def _on_the_day(log: Log, subjects: Subjects, subject: Ints, event: Ints) -> Ints:
+    """(n,) how many events of each subject there are on the day of each event."""
+    keys = np.sort(_day_keys(subjects.owner, log.day[subjects.event]))
+    wanted = _day_keys(subject, log.day[event])
+    return np.searchsorted(keys, wanted, side="right") - np.searchsorted(keys, wanted)
 
 
 def _sort_of_day(log: Log, event: Ints) -> Ints:
@@ -313,7 +431,7 @@ def _candidates(
     good = (support >= least) & (support >= least_rate * (last - first + 1)) & (gain > 0)
     renumber = np.cumsum(good) - 1
     rests = inside & hit & good[pair]
-    certain = is_certain(gain, hypotheses[subjects.user[pairs.first]], settings)
+    certain = is_certain(type, gain, hypotheses[subjects.user[pairs.first]], settings)
     certain &= can_be_usual(support / (last - first + 1), pairs.null_rate, settings)
     says = gain + np.where(certain, FIRST, 0.0)
     kept = say_once(subjects.user[pairs.first][good], says[good], renumber[pair[rests]], follower[rests])
@@ -336,7 +454,7 @@ def _candidates(
         _rules(subjects, workflows),
         np.array([w.null_rate for w in workflows]),
         hypotheses[user],
-        _trials(log, workflows),
+        _trials(log, subjects, workflows),
     )
 
 
@@ -411,16 +529,17 @@ def _chained(log: Log, subjects: Subjects, workflows: list[_Workflow]) -> list[_
     return workflows
 
 
-def _trials(log: Log, workflows: list[_Workflow]) -> Trials:
+def _trials(log: Log, subjects: Subjects, workflows: list[_Workflow]) -> Trials:
     parts = []
+    until = recorded_until(log, subjects, np.array([w.steps[-1] for w in workflows]))
     for number, workflow in enumerate(workflows):
         event, last = workflow.walk.event[workflow.begin :], workflow.walk.last[workflow.begin :]
         hit = last >= 0
         shown = np.where(hit, last, event)
         local = log.day[shown] * MICROSECONDS_PER_DAY + np.round(log.minute[shown] * _MINUTE).astype(np.int64)
         local += np.where(hit, 0, workflow.minutes * _MINUTE)
-        # A first step whose minutes are not over yet is no opportunity yet.
-        known = hit | (local <= log.as_of_local[log.user[event]])
+        # A first step whose minutes are not over yet is no opportunity yet; one after the last step's source ended is none.
+        known = hit | ((local <= log.as_of_local[log.user[event]]) & (log.day[event] <= until[number]))
         parts.append((np.full(known.sum(), number), local[known], hit[known], last[known]))
     candidate, local, hit, event = (np.concatenate(p) for p in zip(*parts, strict=True))
     order = np.lexsort((event, local, candidate))
