@@ -26,7 +26,7 @@ golden: .venv/installed  ## write the demo's expected answer anew; read the diff
 	mv fixtures/expected/demo.ndjson.new fixtures/expected/demo.ndjson
 
 notebooks: .venv/dev-installed  ## run the notebooks, and write them as pages to build/notebooks
-	$(BIN)/jupyter nbconvert --execute --to html --output-dir build/notebooks notebooks/*.ipynb
+	$(BIN)/jupyter nbconvert --execute --to html --config notebooks/offline.py --output-dir build/notebooks notebooks/*.ipynb
 
 lock: .venv/dev-installed  ## renew requirements.lock, requirements-dev.lock and requirements-benchmark.lock
 	$(BIN)/pip install --quiet uv

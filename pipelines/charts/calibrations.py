@@ -29,7 +29,7 @@ def calibration(bins: pl.DataFrame) -> alt.LayerChart | alt.Chart:
         pl.col("rate").round(2),
     )
     unit = alt.Scale(domain=[0, 1], nice=False)
-    axis = alt.Axis(values=[0, 0.25, 0.5, 0.75, 1])
+    axis = alt.Axis(values=[0, 0.25, 0.5, 0.75, 1], format=".2~f")
     base = alt.Chart(rows(known.with_columns(said=said))).encode(
         x=alt.X("confidence:Q", scale=unit, axis=axis, title="claimed confidence"),
         description=alt.Description("said:N"),
@@ -39,8 +39,14 @@ def calibration(bins: pl.DataFrame) -> alt.LayerChart | alt.Chart:
     interval = base.mark_rule(color=BUSY, opacity=0.5, strokeWidth=2).encode(
         y=alt.Y("rate_low:Q", scale=unit), y2=alt.Y2("rate_high:Q")
     )
+    most = max(known.get_column("patterns").to_list())
     points = base.mark_point(filled=True, color=BUSY, opacity=1).encode(
-        y=rate, size=alt.Size("patterns:Q", scale=alt.Scale(type="sqrt", range=[30, 300]), title="patterns")
+        y=rate,
+        size=alt.Size(
+            "patterns:Q",
+            scale=alt.Scale(type="sqrt", domain=[1, max(most, 2)], range=[30, 300]),
+            legend=alt.Legend(title="patterns", symbolType="circle", tickCount=3, format="d"),
+        ),
     )
     ideal = (
         alt.Chart(alt.InlineData(values=[{"confidence": 0, "rate": 0}, {"confidence": 1, "rate": 1}]))
