@@ -24,7 +24,7 @@ from pipelines.charts.workflows import lags_of
 from tests import simulate
 from tests.simulate import wall
 
-PERSON = simulate.creature_of_habit(seed=3, weeks=10)
+PERSON = simulate.creature_of_habit(seed=3, weeks=16)
 NO_PATTERNS = pl.DataFrame(schema=dict(PATTERNS))
 
 
@@ -71,7 +71,7 @@ def test_the_week_counts_each_hour_of_each_kind_of_activity() -> None:
     own = PERSON.observations.filter(pl.col("type") == "music")
     tuesday = hours.filter(pl.col("panel") == "Practised music events", pl.col("day") == "Tue")
     at_seven = own.filter(pl.col("local").dt.hour() == 19, pl.col("local").dt.weekday() == 2).height
-    assert tuesday.filter(pl.col("hour") == 19)["a_week"].to_list() == [pytest.approx(at_seven / 10)]
+    assert tuesday.filter(pl.col("hour") == 19)["a_week"].to_list() == [pytest.approx(at_seven / 16)]
     assert tuesday.filter(pl.col("hour") == 19)["share"].to_list() == [1.0]
     assert hours["share"].is_between(0, 1).all()
 

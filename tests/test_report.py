@@ -26,7 +26,7 @@ from pipelines.report.page import LARGEST, Findings, report_html
 from pipelines.report.redaction import Names
 from tests.simulate import FRIENDS, Records, creature_of_habit, observations, wall
 
-PERSON = creature_of_habit(seed=3, weeks=10)
+PERSON = creature_of_habit(seed=3, weeks=16)
 HOSTILE = "<script>alert('x')</script> & \"co\""
 
 
