@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 from collections import Counter
@@ -62,6 +63,7 @@ def observe(db: str | None, options: ReadOptions, as_of: datetime | None, follow
         )
         evaluator = Evaluator(store.database.address, store.settings, as_of)
         notes = _Notes()
+        gc.freeze()  # what is loaded stays: looking through it for garbage takes longer than an answer may
         result = Stream(store, source, options, evaluator, _print_changes, notes.say).run()
     notes.sum_up()
     click.echo(_summary(result), err=True)

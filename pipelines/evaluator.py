@@ -116,6 +116,7 @@ def serve() -> None:
     signal.signal(
         signal.SIGINT, signal.SIG_IGN
     )  # Ctrl-C reaches all of a terminal; the stream decides when to end
+    os.nice(5)  # what is observed goes before what follows from it
     greeting = orjson.loads(sys.stdin.buffer.readline())
     as_of = None if greeting["as_of"] is None else datetime.fromisoformat(greeting["as_of"])
     try:

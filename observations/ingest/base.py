@@ -309,9 +309,15 @@ def kind_of(value: Value) -> Kind:
 def with_times(frame: pl.DataFrame) -> pl.DataFrame:
     """The frame with both ``at`` and ``local``, where rows had one of them and a zone."""
     has_at, has_local = pl.col("at").is_not_null(), pl.col("local").is_not_null()
-    both = frame.select((has_at & has_local).all()).item()
-    if both:
+    all_at, any_at, all_local, any_local = frame.select(
+        all_at=has_at.all(), any_at=has_at.any(), all_local=has_local.all(), any_local=has_local.any()
+    ).row(0)
+    if all_at and all_local:
         return frame
+    if all_at and not any_local:
+        return with_local(frame)
+    if all_local and not any_at:
+        return with_instant(frame)
     placed = frame.with_row_index("_place")  # not "_row", which `with_local` and `with_instant` use
     parts = [
         placed.filter(has_at & has_local),
