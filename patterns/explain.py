@@ -25,6 +25,7 @@ from patterns.frame import moments
 from patterns.lifecycle import Status, course_of, fold, prospect
 from patterns.log import OCCASION_GAP, Ints, Log
 from patterns.settings import Settings
+from patterns.significance import allowed
 
 OPPORTUNITIES: Mapping[str, pl.DataType] = {
     "pattern_id": pl.String(),
@@ -61,6 +62,8 @@ OUTLOOK: Mapping[str, pl.DataType] = {
     "expires": pl.Datetime(
         "us"
     ),  # wall clock at which it expires unless seen; null where it is or never does
+    "null_rate": pl.Float64(),  # how often one trial would be kept by chance
+    "allowed": pl.Float64(),  # the p-value that it must not exceed, after correction
 }
 """The frame of outlooks: one row a pattern."""
 
@@ -187,6 +190,8 @@ def _outlook(log: Log, candidates: Candidates, names: pl.DataFrame, settings: Se
         if_kept=pl.Series(status[ahead.if_kept]),
         if_missed=pl.Series(status[ahead.if_missed]),
         expires=_clock(log, ahead.expires),
+        null_rate=pl.Series(candidates.null_rate, dtype=pl.Float64),
+        allowed=pl.Series(allowed(candidates.type, candidates.hypotheses, settings), dtype=pl.Float64),
     )
 
 

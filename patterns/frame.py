@@ -44,6 +44,11 @@ PATTERNS: Mapping[str, pl.DataType] = {
 }
 """The frame of patterns: contract, section 2, one row a pattern."""
 
+DRIFTING = frozenset(
+    {"time", "tolerance_minutes", "rrule", "dtstart", "within_minutes", "min", "max", "from", "to"}
+)
+"""What sharpens in a rule as evidence comes in, and so is no part of what it is about."""
+
 EVIDENCE = 20
 """How many supporting observations a pattern names."""
 DECLARED_SHARE = 0.9
@@ -171,8 +176,7 @@ def pattern_id(user: str, type: str, rule: Mapping[str, object], origin: str) ->
     A time of day and its tolerance sharpen as evidence comes in, and the minutes of a workflow do, and the hours
     of an avoided slot; so they are no part of the id.
     """
-    drifting = {"time", "tolerance_minutes", "rrule", "dtstart", "within_minutes", "min", "max", "from", "to"}
-    lasting = {k: v for k, v in rule.items() if k not in drifting}
+    lasting = {k: v for k, v in rule.items() if k not in DRIFTING}
     key: list[object] = [user, type, lasting]
     if len(lasting) < len(rule) and type != "workflow":
         key.append(origin)

@@ -18,7 +18,7 @@ import polars as pl
 from observations.civil import WEEKDAYS
 from observations.features import FEATURES
 from observations.schema import split_column
-from patterns.recurrence import RULES
+from patterns.recurrence import named
 
 DERIVED = frozenset({"kind", "program", "subcommand"})
 """Fields that rules speak of and records need not say."""
@@ -133,11 +133,7 @@ def _is_on_time(rule: Mapping[str, Any], event: Event) -> bool:
     if min(apart, _MINUTES_PER_DAY - apart) > float(rule["tolerance_minutes"]):
         return False
     day = _day(event.local - timedelta(minutes=_minutes(rule.get("day_starts_at", "00:00"))))
-    recurrences = [known for known in RULES if known.rrule() == rule["rrule"]]
-    if "dtstart" in rule:
-        start = _day(datetime.fromisoformat(rule["dtstart"]))
-        recurrences = [known for known in recurrences if known.due(start)[0]]
-    return any(known.due(day)[0] for known in recurrences)
+    return any(known.due(day)[0] for known in named(rule["rrule"], rule.get("dtstart")))
 
 
 def _is_in_slot(rule: Mapping[str, Any], event: Event) -> bool:

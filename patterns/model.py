@@ -51,6 +51,9 @@ class Pattern(BaseModel):
     evidence: tuple[str, ...] = Field(max_length=20)
     superseded_by: str | None = None
     source: Literal["observed", "declared", "explicit"] = "observed"
+    # Only where the person has said something themselves: `pipelines.words`.
+    words: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
 
     @property
     def consistency(self) -> float:

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date
 from functools import cached_property
 from itertools import combinations
 from math import comb, log
@@ -166,6 +167,19 @@ def _all_rules() -> Iterator[Recurrence]:
 
 RULES = tuple(_all_rules())
 """Every rule that is tried."""
+
+
+def named(rrule: str, dtstart: str | None = None) -> list[Recurrence]:
+    """The rules of that text: none if it is no rule of ours, several if it needs a first date and has none.
+
+    >>> [rule.labels for rule in named("FREQ=WEEKLY;BYDAY=SA,SU")]
+    [(5, 6)]
+    """
+    found = [rule for rule in RULES if rule.rrule() == rrule]
+    if dtstart is None:
+        return found
+    start = np.array([(date.fromisoformat(dtstart) - date(1970, 1, 1)).days], dtype=np.int64)
+    return [rule for rule in found if rule.due(start)[0]]
 
 
 RULE_WEIGHTS = np.exp([-rule.price for rule in RULES])
