@@ -10,7 +10,9 @@
             ├─ profile       the ready answer for assistants
             └─ words         what the person said themselves
     sources                  how far each source has been read
+    archives                 files beside the store with observations that were moved out of it
     forgotten                what was forgotten and when, without its content
+    unwanted                 what is not let in again, without its content
     store                    facts about the store itself
 
 Everything of a person carries the person's number and lies together in the file. A change here is a new version:
@@ -167,6 +169,36 @@ forgotten = Table(
     Column("said", Text, nullable=False),  # JSON: how much, never what
 )
 """That something was forgotten."""
+
+unwanted = Table(
+    "unwanted",
+    metadata,
+    Column("kind", Text, primary_key=True, nullable=False),  # observation, person, span
+    Column(
+        "digest", Text, primary_key=True, nullable=False
+    ),  # keyed, of what it is: pipelines.store.unwanted
+    Column(
+        "owner", Text, primary_key=True, nullable=False
+    ),  # keyed, of whose records it is about; "": anybody's
+    Column("words", Integer),  # of a person: how many the address or name has
+    Column("since", BigInteger),  # of a span: wall clock from which, µs; null: from the beginning
+    Column("until", BigInteger),  # wall clock before which; null: to the end
+    Column("latest", BigInteger),  # and no later than this instant, µs since 1970 UTC
+    sqlite_with_rowid=False,
+)
+"""What was forgotten and shall not come back when the same export is read again."""
+
+archives = Table(
+    "archives",
+    metadata,
+    Column("place", Text, primary_key=True, nullable=False),  # a file, by its path from the store's folder
+    Column("month", Text, nullable=False),  # 2026-03, in UTC
+    Column("first", BigInteger, nullable=False),  # instant of the earliest in it, µs since 1970 UTC
+    Column("last", BigInteger, nullable=False),  # of the latest
+    Column("observations", BigInteger, nullable=False),  # rows
+    sqlite_with_rowid=False,
+)
+"""Files with observations that were moved out. A file that is not listed here does not count, wherever it lies."""
 
 store = Table(
     "store",

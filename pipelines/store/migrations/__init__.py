@@ -6,7 +6,7 @@ from sqlalchemy import Connection, inspect, text
 
 from observations.errors import StoreError
 
-NEWEST = "0001"
+NEWEST = "0002"
 """The version of `pipelines.store.tables`."""
 
 
