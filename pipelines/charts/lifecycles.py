@@ -12,6 +12,8 @@ from pipelines.charts.style import INK, STATUS_COLOURS, WIDTH, layered, nothing,
 
 _ROW = 30
 _BAR = 9
+_LETTERS = 66
+"""Of a sentence that fit above a bar."""
 
 
 def lifecycle(explanation: Explanation, as_of: datetime | None = None) -> alt.LayerChart | alt.Chart:
@@ -39,11 +41,15 @@ def lifecycle(explanation: Explanation, as_of: datetime | None = None) -> alt.La
             tooltip=[alt.Tooltip("said:N", title="span")],
         )
     )
-    names = spans.unique("pattern_id", keep="first", maintain_order=True).select("pattern_id", "statement")
+    # Shortened here: letting Vega measure each sentence takes longer than all the rest.
+    short = pl.col("statement").str.len_chars() <= _LETTERS
+    said = pl.when(short).then("statement").otherwise(pl.col("statement").str.head(_LETTERS - 1) + "…")
+    first = spans.unique("pattern_id", keep="first", maintain_order=True)
+    names = first.select("pattern_id", "statement", said=said)
     sentences = (
         alt.Chart(rows(names))
-        .mark_text(align="left", baseline="bottom", dy=2, color=INK, limit=WIDTH)
-        .encode(x=alt.value(0), y=y, text="statement:N", description=alt.Description("statement:N"))
+        .mark_text(align="left", baseline="bottom", dy=2, color=INK)
+        .encode(x=alt.value(0), y=y, text="said:N", description=alt.Description("statement:N"))
     )
     described = f"The life of {len(order)} patterns: " + ", ".join(
         f"{count} {status}" for status, count in _standing(spans)

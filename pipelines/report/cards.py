@@ -104,7 +104,8 @@ def changes_of(explanation: Explanation, pattern_id: str) -> Iterator[str]:
     for local, after, reason, support, opportunities in mine.select(
         "local", "after", "reason", "support", "opportunities"
     ).iter_rows():
-        yield f"{day(local)}: {after}, {reason} ({support} of {opportunities})"
+        figures = f" ({support} of {opportunities})" if opportunities else ""
+        yield f"{day(local)}: {after}, {reason}{figures}"
 
 
 def ahead_of(explanation: Explanation, pattern: Pattern) -> str:

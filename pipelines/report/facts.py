@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -207,12 +208,26 @@ def _fading(
 
 
 def nearly_confirmed(explanation: Explanation, patterns: Sequence[Pattern]) -> list[Pattern]:
-    """What is tracked, the nearest to being confirmed first: what one more time would confirm, then by confidence."""
+    """What is tracked, the nearest to being confirmed first.
+
+    That is what one more time would confirm; then what lacks so many more times, the fewest first; then what is kept
+    too seldom; and last what chance explains as well, of which more of the same will not do.
+    """
     one_more = set(
         explanation.outlook.filter(pl.col("if_kept") == "confirmed").get_column("pattern_id").to_list()
     )
     tracked = [pattern for pattern in patterns if pattern.status == "tracking"]
-    return sorted(tracked, key=lambda p: (p.id not in one_more, p.source != "observed", -p.confidence, p.id))
+    return sorted(tracked, key=lambda p: (p.id not in one_more, _missing(p), -p.confidence, p.id))
+
+
+def _missing(pattern: Pattern) -> tuple[bool, bool, int]:
+    """How far it is from being confirmed, read off what it lacks: beyond hope, kept too seldom, how many more times."""
+    times = [int(found[1]) for said in pattern.lacks if (found := _MORE.match(said))]
+    hopeless = any(said.startswith(("too close", "cannot")) for said in pattern.lacks)
+    return hopeless, any(said.startswith("kept") for said in pattern.lacks), max(times, default=0)
+
+
+_MORE = re.compile(r"(?:about )?(\d+) more ")
 
 
 # --- what the data cover --------------------------------------------------------------------------------------
