@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -14,7 +15,7 @@ from patterns.candidates import Candidates, Rule, Trials
 from patterns.confidence import NEVER
 from patterns.lacks import lacking
 from patterns.lifecycle import Standing, Status
-from patterns.log import Flags, Ints, Log
+from patterns.log import Flags, Ints, Log, ranges
 from patterns.settings import Settings
 from patterns.significance import binomial_tail, rate_interval
 from patterns.statement import statement
@@ -68,24 +69,18 @@ def to_frame(
     if not len(chosen):
         return pl.DataFrame(schema=dict(PATTERNS))
     trials = candidates.trials
-    end = np.searchsorted(trials.candidate, chosen, side="right")
     start = np.searchsorted(trials.candidate, chosen, side="left")
+    end = np.searchsorted(trials.candidate, chosen, side="right")
+    support = _Support.of(trials, standing.episode[chosen], end)
     ids = log.frame.get_column("id")
-    written = _timestamps(log)
-    supporting = [
-        row[trials.hit[row]]
-        for row in (np.arange(a, b) for a, b in zip(standing.episode[chosen], end, strict=True))
-    ]
-    firsts = np.array([trials.event[r[0]] for r in supporting])
-    lasts = np.array([trials.event[r[-1]] for r in supporting])
     origins = (
-        candidates.origin[chosen] if candidates.origin is not None else _first_supports(trials, start, end)
+        candidates.origin[chosen] if candidates.origin is not None else _Support.of(trials, start, end).first
     )
-    evidence = [ids.gather(trials.event[r[::-1][:EVIDENCE]]).to_list() for r in supporting]
     rules = [candidates.rules[c] for c in chosen.tolist()]
     users = [log.users[u] for u in candidates.user[chosen].tolist()]
     low, high = rate_interval(standing.vote_support[chosen], standing.vote_opportunities[chosen])
     parts = standing.components
+    status = np.array([s.name for s in Status])
     return pl.DataFrame(
         {
             "id": pattern_ids(users, candidates.type, rules, ids.gather(origins).to_list()),
@@ -93,17 +88,11 @@ def to_frame(
             "type": [candidates.type] * len(chosen),
             "statement": [statement(candidates.type, r) for r in rules],
             "rule": [orjson.dumps(r).decode() for r in rules],
-            "status": [Status(s).name for s in standing.status[chosen]],
+            "status": status[standing.status[chosen]],
             "confidence": standing.confidence[chosen],
-            "components": [
-                {
-                    "count": float(parts.count[c]),
-                    "recency": float(parts.recency[c]),
-                    "consistency": float(parts.consistency[c]),
-                    "span": float(parts.span[c]),
-                }
-                for c in chosen
-            ],
+            "components": pl.DataFrame(
+                {name: getattr(parts, name)[chosen] for name in ("count", "recency", "consistency", "span")}
+            ).to_struct(),
             "support": standing.support[chosen],
             "opportunities": standing.opportunities[chosen],
             "contradictions": standing.contradictions[chosen],
@@ -112,23 +101,58 @@ def to_frame(
                 standing.all_opportunities[chosen],
                 candidates.null_rate[chosen],
             ),
-            "rate_interval": [[float(a), float(b)] for a, b in zip(low, high, strict=True)],
+            "rate_interval": np.stack([low, high], axis=1).tolist(),
             "lacks": lacking(candidates, standing, chosen, settings),
-            "first_seen": written.gather(firsts),
-            "last_seen": written.gather(lasts),
+            "first_seen": _timestamps(log, support.first),
+            "last_seen": _timestamps(log, support.last),
             "confirmed_at": moments(log, standing.confirmed[chosen], standing.confirmed_event[chosen]),
-            "expired_at": moments(log, standing.expired[chosen], lasts),
-            "evidence": evidence,
+            "expired_at": moments(log, standing.expired[chosen], support.last),
+            "evidence": support.latest(ids),
             "superseded_by": [None] * len(chosen),
-            "source": _sources(log, [trials.event[r] for r in supporting]),
+            "source": _sources(log, support),
         },
         schema=dict(PATTERNS),
     )
 
 
-def _first_supports(trials: Trials, start: Ints, end: Ints) -> Ints:
-    """The first supporting event among the trials start … end - 1 of each."""
-    return np.array([trials.event[a + np.argmax(trials.hit[a:b])] for a, b in zip(start, end, strict=True)])
+@dataclass(frozen=True, eq=False)
+class _Support:
+    """The supporting events of patterns, each pattern's in order of time.
+
+    Attributes:
+        pattern, event: (supports,) which pattern's, by its place, and which event of the log.
+        start: (patterns + 1,) where each pattern's begin; every pattern has some.
+    """
+
+    pattern: Ints
+    event: Ints
+    start: Ints
+
+    @classmethod
+    def of(cls, trials: Trials, begin: Ints, end: Ints) -> _Support:
+        """The hits among the trials begin … end - 1 of each pattern."""
+        row, pattern = ranges(begin, end - begin), np.repeat(np.arange(len(begin)), end - begin)
+        hit = trials.hit[row]
+        pattern = pattern[hit]
+        return cls(pattern, trials.event[row[hit]], np.searchsorted(pattern, np.arange(len(begin) + 1)))
+
+    @property
+    def first(self) -> Ints:
+        """(patterns,) the first supporting event of each."""
+        return self.event[self.start[:-1]]
+
+    @property
+    def last(self) -> Ints:
+        """(patterns,) the last supporting event of each."""
+        return self.event[self.start[1:] - 1]
+
+    def latest(self, ids: pl.Series) -> pl.Series:
+        """The ids of each pattern's latest supporting events, newest first, at most `EVIDENCE`."""
+        length = np.minimum(np.diff(self.start), EVIDENCE)
+        # Counted back from the end of each.
+        row = np.repeat(self.start[1:], length) - 1 - (ranges(np.zeros_like(length), length))
+        pairs = pl.DataFrame({"pattern": self.pattern[row], "id": ids.gather(self.event[row])})
+        return pairs.group_by("pattern", maintain_order=True).agg("id").get_column("id")
 
 
 def worth_showing(candidates: Candidates, standing: Standing) -> Ints:
@@ -187,9 +211,10 @@ def _hashed(key: list[object]) -> str:
     return hashlib.blake2b(orjson.dumps(key, option=orjson.OPT_SORT_KEYS), digest_size=8).hexdigest()
 
 
-def _timestamps(log: Log) -> pl.Series:
-    """(events,) RFC 3339 with the offset the person's clock had."""
-    return _rfc3339_series(log.frame.get_column("local").dt.epoch("us"), pl.Series(log.offset))
+def _timestamps(log: Log, event: Ints) -> pl.Series:
+    """(n,) RFC 3339 of events, with the offset the person's clock had."""
+    local = log.frame.get_column("local").gather(event).dt.epoch("us")
+    return _rfc3339_series(local, pl.Series(log.offset[event]))
 
 
 def _rfc3339_series(local: pl.Series, offset: pl.Series) -> pl.Series:
@@ -226,13 +251,15 @@ def _offset(microseconds: int) -> str:
     return f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02d}:{abs(minutes) % 60:02d}"
 
 
-def _sources(log: Log, supporting: Sequence[Ints]) -> list[str]:
+def _sources(log: Log, support: _Support) -> list[str]:
     """``declared`` where nearly all support is one recurring event of a calendar, else ``observed``."""
+    patterns = len(support.start) - 1
     if "series:text" not in log.frame.columns:
-        return ["observed"] * len(supporting)
+        return ["observed"] * patterns
     codes = log.frame.get_column("series:text").rank("dense").cast(pl.Int64).fill_null(0).to_numpy()
-    answer = []
-    for events in supporting:
-        most = np.bincount(codes[events])[1:].max(initial=0)
-        answer.append("declared" if most >= DECLARED_SHARE * len(events) else "observed")
-    return answer
+    series = codes[support.event]
+    pairs, count = np.unique((support.pattern << 32 | series)[series > 0], return_counts=True)
+    most = np.zeros(patterns)
+    np.maximum.at(most, pairs >> 32, count)
+    declared = most >= DECLARED_SHARE * np.diff(support.start)
+    return [("observed", "declared")[one] for one in declared.tolist()]

@@ -6,7 +6,7 @@ import numpy as np
 
 from patterns.candidates import Candidates
 from patterns.lifecycle import Standing, Status
-from patterns.log import Ints
+from patterns.log import Floats, Ints
 from patterns.settings import Settings
 from patterns.significance import allowed, binomial_tail, surely_above
 from patterns.statement import unit_of
@@ -17,26 +17,38 @@ _HORIZON = 400
 
 def lacking(candidates: Candidates, standing: Standing, chosen: Ints, settings: Settings) -> list[list[str]]:
     """For each chosen candidate what it lacks; nothing where it is not tracking."""
-    return [
-        _lacks(candidates, standing, c, settings) if standing.status[c] == Status.tracking else []
-        for c in chosen.tolist()
-    ]
+    of = chosen[standing.status[chosen] == Status.tracking]
+    support, opportunities = standing.vote_support[of], standing.vote_opportunities[of]
+    rate = support / np.maximum(opportunities, 1.0)
+    more = _until_significant(
+        standing.all_support[of],
+        standing.all_opportunities[of],
+        rate,
+        candidates.null_rate[of],
+        allowed(candidates.type, candidates.hypotheses[of], settings),
+    )
+    sure = surely_above(support, opportunities)
+    words = {
+        c: _lacks(candidates, standing, c, needed if needed < _HORIZON else None, bool(usual), settings)
+        for c, needed, usual in zip(of.tolist(), more.tolist(), sure > settings.usual_rate, strict=True)
+    }
+    return [words.get(c, []) for c in chosen.tolist()]
 
 
-def _lacks(candidates: Candidates, standing: Standing, c: int, settings: Settings) -> list[str]:
+def _lacks(
+    candidates: Candidates, standing: Standing, c: int, needed: int | None, usual: bool, settings: Settings
+) -> list[str]:
+    """What a tracked candidate lacks; `needed` is how many more supports tell it from chance."""
     one, many = unit_of(candidates.type, candidates.rules[c])
     support, opportunities = float(standing.vote_support[c]), float(standing.vote_opportunities[c])
     rate, null = support / max(opportunities, 1.0), float(candidates.null_rate[c])
     words = []
     missing = max(settings.confirmation_count - int(standing.occasions[c]), 0)
     distinct = rate - null >= settings.distinct_margin
-    enough = float(allowed(candidates.type, candidates.hypotheses[c], settings))
-    seen = float(standing.all_support[c]), float(standing.all_opportunities[c])
-    to_tell = _until_significant(*seen, rate, null, enough) if distinct else 0
+    to_tell = needed if distinct else 0
     if missing > 0 and (to_tell is None or to_tell <= missing):
         words.append(f"{missing} more {one if missing == 1 else many}")
-    sure = surely_above(np.array([support]), np.array([opportunities]))
-    if sure[0] <= settings.usual_rate and missing == 0:
+    if not usual and missing == 0:
         kept = f"kept {standing.support[c]} of {standing.opportunities[c]} times"
         words.append(f"{kept}: not surely more than {settings.usual_rate:.0%}")
     if not distinct:
@@ -51,10 +63,17 @@ def _lacks(candidates: Candidates, standing: Standing, c: int, settings: Setting
 
 
 def _until_significant(
-    support: float, opportunities: float, rate: float, null: float, allowed: float
-) -> int | None:
-    """How many more supports, kept at the present rate, until it is significant; null if not foreseeable."""
-    more = np.arange(_HORIZON, dtype=np.float64)
-    tail = binomial_tail(support + more, opportunities + more / rate, np.full(_HORIZON, null))
-    enough = np.flatnonzero(tail <= allowed)
-    return int(enough[0]) if len(enough) else None
+    support: Floats, opportunities: Floats, rate: Floats, null: Floats, allowed: Floats
+) -> Ints:
+    """(n,) how many more supports, kept at the present rate, until each is significant; `_HORIZON` if not foreseeable.
+
+    Found by bisection: kept at a rate above the null's, the tail falls with every support.
+    """
+    low, high = np.zeros(len(support), dtype=np.int64), np.full(len(support), _HORIZON)
+    above = np.maximum(rate, 1e-9)
+    while (low < high).any():
+        middle = (low + high) // 2
+        enough = binomial_tail(support + middle, opportunities + middle / above, null) <= allowed
+        high = np.where(enough, middle, high)
+        low = np.where(enough | (low >= high), low, middle + 1)
+    return high

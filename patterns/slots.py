@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from patterns.episodes import best_spans
-from patterns.log import Flags, Floats, Ints, Log
+from patterns.log import Flags, Floats, Ints, Log, distinct
 from patterns.recurrence import RULE_WEIGHTS, choose
 from patterns.rhythm import BIN, WAKING_MINUTES, Rhythm
 from patterns.selection import FIRST, say_once
@@ -183,7 +183,7 @@ def supporting(log: Log, times: Times, slots: Slots) -> tuple[Ints, Ints]:
 
 def _distinct_pairs(group: Ints, position: Ints) -> tuple[Ints, Ints]:
     """Each (group, position) once, sorted."""
-    keys = np.unique(group << 32 | position)
+    keys = distinct(group << 32 | position)
     return keys >> 32, keys & 0xFFFFFFFF
 
 

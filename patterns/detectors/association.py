@@ -31,7 +31,7 @@ import polars as pl
 from observations.schema import split_column
 from patterns.candidates import Candidates, PatternType, Rule, Trials
 from patterns.episodes import best_spans
-from patterns.log import MICROSECONDS_PER_DAY, Flags, Floats, Ints, Log, occasions, ranges
+from patterns.log import MICROSECONDS_PER_DAY, Flags, Floats, Ints, Log, distinct, occasions, ranges
 from patterns.selection import FIRST, say_once
 from patterns.settings import Settings
 from patterns.significance import can_be_usual, is_certain, likelihood_gain
@@ -383,7 +383,7 @@ def _kind_codes(log: Log) -> Ints:
 def _kinds(subjects: Subjects, kind: Ints) -> Ints:
     """(subjects,) how many kinds of thing a subject's events are of."""
     kinds = int(kind.max(initial=0)) + 1
-    keys = np.unique(subjects.owner * kinds + kind[subjects.event])
+    keys = distinct(subjects.owner * kinds + kind[subjects.event])
     return np.bincount(keys // kinds, minlength=len(subjects))
 
 

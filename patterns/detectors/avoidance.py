@@ -30,7 +30,7 @@ import numpy as np
 
 from observations.civil import WEEKDAYS
 from patterns.candidates import Candidates, PatternType, Rule, Trials
-from patterns.log import MICROSECONDS_PER_DAY, Flags, Floats, Ints, Log, ranges, weekday_of
+from patterns.log import MICROSECONDS_PER_DAY, Flags, Floats, Ints, Log, distinct, ranges, weekday_of
 from patterns.recurrence import RULES, WEEKDAY_LABELS, WEEKEND_LABELS, next_due_day
 from patterns.rhythm import Rhythm
 from patterns.settings import Settings
@@ -317,7 +317,7 @@ def _candidates(type: PatternType, log: Log, subjects: Subjects, weeks: _Weeks, 
     inside = (hour >= low[which]) & (hour < high[which])
     # What lasts all day is in no hour, and in every whole day.
     inside |= np.isnan(hour) & (high[which] - low[which] == HOURS)
-    broken = np.unique(
+    broken = distinct(
         which[inside] * (len(active.day) + 1)
         + active.position(log.user[event[inside]], log.day[event[inside]])
     )
@@ -379,7 +379,7 @@ def _table(log: Log, owner: Ints, event: Ints, quarter: Ints, owners: int) -> Fl
 
 def _quarters(log: Log, owner: Ints, event: Ints, quarter: Ints) -> tuple[Ints, Ints, Ints]:
     """Owner, day and quarter of the day of every quarter of an hour in which the owner's events came, sorted."""
-    once = np.unique((owner << 32 | log.day[event] + 2**31) << 7 | quarter[event])
+    once = distinct((owner << 32 | log.day[event] + 2**31) << 7 | quarter[event])
     return once >> 39, (once >> 7 & 0xFFFFFFFF) - 2**31, once & 127
 
 

@@ -32,7 +32,7 @@ import numpy as np
 from patterns.candidates import Candidates, PatternType, Rule, Trials
 from patterns.detectors.association import next_occasion, patience
 from patterns.episodes import CONTRAST, best_spans
-from patterns.log import MICROSECONDS_PER_DAY, Flags, Floats, Ints, Log, ranges
+from patterns.log import MICROSECONDS_PER_DAY, Flags, Floats, Ints, Log, distinct, ranges
 from patterns.rhythm import OwnTimes, Rhythm
 from patterns.selection import FIRST, say_once
 from patterns.settings import Settings
@@ -370,7 +370,7 @@ class _OtherDays:
     def of(cls, log: Log, subjects: Subjects, pairs: _Pairs) -> _OtherDays:
         """The other days of each pair."""
         active = log.active
-        with_first = np.unique(_day_keys(subjects.owner, log.day[subjects.event]))
+        with_first = distinct(_day_keys(subjects.owner, log.day[subjects.event]))
         length = subjects.size[pairs.second]
         pair = np.repeat(np.arange(len(pairs)), length)
         event = subjects.event[ranges(subjects.start[pairs.second], length)]
