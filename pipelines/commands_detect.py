@@ -13,15 +13,12 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from observations.ingest.base import ReadOptions
-from observations.ingest.reading import ReadingReport, read_sources
-from observations.ingest.sources import find_sources
-from observations.schema import concat_observations, unique_observations
 from patterns.candidates import PATTERN_TYPES
 from patterns.model import STATUSES
 from pipelines.batch import Detection, detect_in_frame
 from pipelines.options import instant_option, reading_options
 from pipelines.rendering import print_table, to_markdown
-from pipelines.reporting import check_anything_read, check_reading, plural, reading_progress, report_notes
+from pipelines.reporting import plural, read_watched
 
 Format = Literal["table", "json", "ndjson", "markdown"]
 
@@ -71,17 +68,7 @@ def detect(
       habitus detect events.ndjson --status tracking --type avoidance
     """  # noqa: D301  click wants the control character
     moment = instant_option(as_of, "--as-of", options.tz) if as_of else None
-    if moment is not None:
-        options = replace(options, until=min(options.until, moment))
-    found = find_sources(sources)
-    report = ReadingReport()
-    report.add_all(found.notes)
-    with reading_progress() as reading:
-        batches = reading.watch(read_sources(found.sources, options, report, keep_repeats=True))
-        frame = unique_observations(concat_observations(batch.observations for batch in batches))
-    check_reading(report, options)
-    check_anything_read(report, moment)
-    report_notes(report)
+    frame, report = read_watched(sources, options, moment)
     with _progress() as progress:
         detection = detect_in_frame(frame, as_of=moment, report=report, progress=progress)
     wanted = detection.frame

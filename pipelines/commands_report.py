@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,18 +10,9 @@ from typing import TYPE_CHECKING
 import click
 
 from observations.ingest.base import ReadOptions
-from observations.ingest.reading import ReadingReport, read_sources
-from observations.ingest.sources import find_sources
-from observations.schema import concat_observations, unique_observations
+from observations.ingest.reading_report import ReadingReport
 from pipelines.options import instant_option, record_options, store_option
-from pipelines.reporting import (
-    check_anything_read,
-    check_reading,
-    plural,
-    reading_progress,
-    report_notes,
-    working,
-)
+from pipelines.reporting import plural, read_watched, working
 
 if TYPE_CHECKING:
     from pipelines.report.page import Findings
@@ -87,17 +77,7 @@ def _of_sources(sources: tuple[str, ...], options: ReadOptions, moment: datetime
     from patterns.settings import Settings
     from pipelines.report.page import Findings
 
-    if moment is not None:
-        options = replace(options, until=min(options.until, moment))
-    found = find_sources(sources)
-    reading = ReadingReport()
-    reading.add_all(found.notes)
-    with reading_progress() as progress:
-        batches = progress.watch(read_sources(found.sources, options, reading, keep_repeats=True))
-        frame = unique_observations(concat_observations(batch.observations for batch in batches))
-    check_anything_read(reading, moment)
-    check_reading(reading, options)
-    report_notes(reading)
+    frame, reading = read_watched(sources, options, moment)
     with working("detecting"):
         return Findings(explain(frame, moment), frame, reading, Settings(), moment)
 

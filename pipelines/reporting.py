@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import click
+import polars as pl
 from rich.console import Console
 from rich.status import Status
 
 from observations.errors import SettingError, SourceError, did_you_mean
 from observations.ingest.base import Batch, ReadOptions
+from observations.ingest.reading import read_sources
 from observations.ingest.reading_report import ReadingReport, SourceReport
+from observations.ingest.sources import find_sources
+from observations.schema import concat_observations, unique_observations
 
 LINES_A_SOURCE = 20
 """Notes shown for each source; the rest is counted."""
@@ -175,6 +179,31 @@ def reading_progress() -> Iterator[Progress]:
     finally:
         if progress.status is not None:
             progress.status.stop()
+
+
+def read_watched(
+    sources: Sequence[str], options: ReadOptions, as_of: datetime | None
+) -> tuple[pl.DataFrame, ReadingReport]:
+    """Each observation of these sources up to `as_of` once, and what became of the sources.
+
+    A person who watches sees how far it is; what could not be read is said on standard error.
+
+    Raises:
+        SourceError: a source cannot be read, or is not what the person can have meant.
+        SettingError: there is nothing up to `as_of`.
+    """
+    if as_of is not None:
+        options = replace(options, until=min(options.until, as_of))
+    found = find_sources(sources)
+    report = ReadingReport()
+    report.add_all(found.notes)
+    with reading_progress() as progress:
+        batches = progress.watch(read_sources(found.sources, options, report, keep_repeats=True))
+        frame = unique_observations(concat_observations(batch.observations for batch in batches))
+    check_reading(report, options)
+    check_anything_read(report, as_of)
+    report_notes(report)
+    return frame, report
 
 
 @contextmanager
