@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import combinations
 from math import comb, log
 
@@ -169,6 +169,7 @@ RULES = tuple(_all_rules())
 """Every rule that is tried."""
 
 
+@cache  # there are few, and the stream asks for each observation
 def named(rrule: str, dtstart: str | None = None) -> list[Recurrence]:
     """The rules of that text: none if it is no rule of ours, several if it needs a first date and has none.
 

@@ -29,7 +29,6 @@ import polars as pl
 
 from observations.ingest.base import Note, ReadOptions, complete
 from observations.ingest.ndjson import NdjsonReading
-from observations.schema import concat_observations
 from pipelines.evaluator import Evaluator
 from pipelines.lines import Lines, LineSource
 from pipelines.store.changes import Change
@@ -124,7 +123,7 @@ class Stream:
     def _take_in(self, reading: NdjsonReading, lines: Lines) -> None:
         """Store what the lines say, and answer what can be answered at once."""
         batch = reading.batch(lines.text, lines.first, lines.count)
-        frame = complete(concat_observations([batch.observations]), self.options)
+        frame = complete(batch.observations, self.options)
         if not self.options.allow_future:
             frame = frame.filter(pl.col("at") <= self.options.until)
         if self.options.since is not None:
@@ -138,8 +137,9 @@ class Stream:
         self.result.last_line = lines.first + lines.count - 1
         self._dirty |= bool(added.new)
         if 0 < len(added) <= FEW:
-            keys = frame.select("user_id", "id").iter_rows()
-            self._tell(self.store.foretell(frame.filter([key in added.new for key in keys])))
+            if len(added) < frame.height:
+                frame = frame.filter([key in added.new for key in frame.select("user_id", "id").iter_rows()])
+            self._tell(self.store.foretell(frame))
         if added.grown and not self.evaluator.busy:
             self._ask(only_grown=True)
 

@@ -121,10 +121,10 @@ class Database:
         with self._plainly(), self._engine.connect() as connection:
             lock = "(hashtext(:purpose), hashtext(current_schema()))"
             purpose_said = {"purpose": f"habitus {purpose}"}
-            got = connection.execute(text(f"SELECT pg_try_advisory_lock{lock}"), purpose_said).scalar()
+            got = bool(connection.execute(text(f"SELECT pg_try_advisory_lock{lock}"), purpose_said).scalar())
             connection.commit()  # the lock is the session's, not the transaction's: others need not wait for it
             try:
-                yield bool(got)
+                yield got
             finally:
                 if got:
                     connection.execute(text(f"SELECT pg_advisory_unlock{lock}"), purpose_said)

@@ -23,7 +23,7 @@ from pipelines.store.database import Database
 from pipelines.store.moments import as_moment, as_number
 from pipelines.store.reading import Person, parts, read_observations, read_people
 from pipelines.store.tables import journal, patterns, people, told
-from pipelines.store.writing import HAS_GROWN
+from pipelines.store.writing import has_grown
 
 SAVED_AT_ONCE = 20
 """People whose answer is written in one transaction."""
@@ -42,7 +42,8 @@ def people_to_evaluate(connection: Connection, now: datetime, *, only_grown: boo
         only_grown: only those of whom so much is new that it should not wait.
     """
     if only_grown:
-        return read_people(connection, _DIRTY, HAS_GROWN)
+        dirty = read_people(connection, _DIRTY)
+        return [person for person in dirty if has_grown(person.observations, person.evaluated_rows)]
     return read_people(connection, or_(_DIRTY, people.c.stale_at <= as_number(now)))
 
 
@@ -170,9 +171,7 @@ def _save(
 ) -> list[Change]:
     """Put the new answer in the place of the old one; what differs from what was told."""
     asked = [person.number for person in current]
-    lock = select(people.c.number, people.c.changed, people.c.evaluated).where(people.c.number.in_(asked))
-    found = connection.execute(lock.order_by(people.c.name).with_for_update())
-    there = {row.number: row for row in found}
+    there = {p.number: p for p in read_people(connection, people.c.number.in_(asked), locked=True)}
     # Another process may have evaluated more than was there when this one began, or forgotten somebody.
     whose = [p for p in current if p.number in there and there[p.number].evaluated <= p.changed]
     changes = _changes(connection, whose, rows, now)

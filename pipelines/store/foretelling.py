@@ -36,16 +36,15 @@ def foretell(connection: Connection, new: pl.DataFrame, now: datetime) -> list[C
         new: an observation frame of a few rows.
         now: what lies ahead of it tells nothing yet.
     """
-    evidence = (pl.col("actor") == "user") & (pl.col("at") <= now)
-    if "automatic:flag" in new.columns:
-        evidence &= ~pl.col("automatic:flag").fill_null(value=False)
-    new = new.filter(evidence).sort("user_id", "at", "id")
-    names = new.get_column("user_id").unique().to_list()
-    open_ones = _open_patterns(connection, names) if names else {}
+    open_ones = _open_patterns(connection, sorted(set(new.get_column("user_id").to_list())))
     if not open_ones:
         return []
+    if new.height > 1:
+        new = new.sort("user_id", "at", "id")
     changes: dict[tuple[str, str], Change] = {}
     for row, event in zip(new.iter_rows(named=True), _events(new, open_ones), strict=True):
+        if row["actor"] != "user" or row.get("automatic:flag") or row["at"] > now:
+            continue  # no evidence, or not yet
         for pattern in open_ones.get(row["user_id"], []):
             key = (row["user_id"], pattern.said["id"])
             if key not in changes and (change := _change(connection, pattern, row, event)) is not None:

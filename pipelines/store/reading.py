@@ -9,6 +9,8 @@ from typing import NamedTuple
 import polars as pl
 from sqlalchemy import ColumnElement, Connection, select
 
+from observations.schema import concat_observations
+from pipelines.store.archive_files import read_archived
 from pipelines.store.coding import decode
 from pipelines.store.moments import as_number
 from pipelines.store.tables import observations, people, shapes
@@ -25,12 +27,24 @@ class Person(NamedTuple):
     evaluated_rows: int
 
 
-def read_people(connection: Connection, *conditions: ColumnElement[bool]) -> list[Person]:
-    """The people of whom all these conditions on `people` hold, in alphabetical order of their names."""
+def read_people(
+    connection: Connection, *conditions: ColumnElement[bool], locked: bool = False
+) -> list[Person]:
+    """The people of whom all these conditions on `people` hold, in alphabetical order of their names.
+
+    Args:
+        connection: in any transaction.
+        conditions: on the columns of `people`.
+        locked: whether other writers are to wait for them until the transaction ends.
+    """
     table = people.c
     query = select(
         table.number, table.name, table.observations, table.changed, table.evaluated, table.evaluated_rows
     ).where(*conditions)
+    if locked:
+        query = query.order_by(
+            table.name
+        ).with_for_update()  # in one order, so that no two wait for each other
     # Sorted here, not there: databases differ in what comes before what, and batch sorts by code point.
     return sorted((Person(*row) for row in connection.execute(query)), key=lambda person: person.name)
 
@@ -44,12 +58,27 @@ def read_observations(
 ) -> pl.DataFrame:
     """All records of these people in a span, as an observation frame; differing records of one id are all in it.
 
+    Archived ones are among them: what was learned from them stays the same.
+
     Args:
         connection: in any transaction.
         whose: a few thousand people at most.
         until: nothing later, or everything if null.
         since: nothing earlier, or everything if null.
     """
+    stored = read_stored(connection, whose, until, since=since)
+    names = [person.name for person in whose]
+    return concat_observations([stored, *read_archived(connection, names, until, since=since)])
+
+
+def read_stored(
+    connection: Connection,
+    whose: Sequence[Person],
+    until: datetime | None = None,
+    *,
+    since: datetime | None = None,
+) -> pl.DataFrame:
+    """As `read_observations`, but only what is in the database itself."""
     names = {person.number: person.name for person in whose}
     theirs = observations.c.person.in_(list(names))
     query = select(

@@ -14,13 +14,12 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from pipelines.store.coding import Row, encode
 from pipelines.store.moments import as_number
+from pipelines.store.reading import Person, read_people
 from pipelines.store.tables import observations, people, shapes, sources
 
 GROWTH, HEADSTART = 2, 50
 """A person is evaluated at the latest with this many times the observations of last time, and so many more: what all
 evaluations of a growing history cost together stays in proportion to it."""
-
-HAS_GROWN = people.c.observations >= GROWTH * people.c.evaluated_rows + HEADSTART
 
 NAMES_AT_ONCE = 5_000
 """Names asked for in one statement: databases bound the number of parameters."""
@@ -61,10 +60,16 @@ class Added:
         return len(self.new)
 
 
+def has_grown(rows: int, evaluated_rows: int) -> bool:
+    """Whether so many observations are too many to wait, after so many at the last evaluation."""
+    return rows >= GROWTH * evaluated_rows + HEADSTART
+
+
 def insert_observations(connection: Connection, frame: pl.DataFrame) -> Added:
     """Add the records of an observation frame that the store does not have yet."""
     rows = sorted(encode(frame), key=lambda row: (row.user, row.at))
-    numbers = _numbers_of_people(connection, [user for user, _ in groupby(rows, key=lambda row: row.user)])
+    known = _people(connection, [user for user, _ in groupby(rows, key=lambda row: row.user)])
+    numbers = {name: person.number for name, person in known.items()}
     numbers_of_shapes = _numbers_of_shapes(connection, numbers, {(row.user, row.shape) for row in rows})
     added = _insert(
         connection,
@@ -80,9 +85,16 @@ def insert_observations(connection: Connection, frame: pl.DataFrame) -> Added:
             for row in rows
         ],
     )
-    _note_changes(connection, numbers, Counter(person for person, _ in added), rows)
     names = {number: name for name, number in numbers.items()}
-    return Added(frozenset((names[person], id) for person, id in added), _any_grown(connection, numbers))
+    counts = Counter(names[person] for person, _ in added)
+    _note_changes(connection, numbers, counts, rows)
+    return Added(
+        frozenset((names[person], id) for person, id in added),
+        any(
+            has_grown(known[user].observations + count, known[user].evaluated_rows)
+            for user, count in counts.items()
+        ),
+    )
 
 
 def keep_position(connection: Connection, position: Position, now: datetime) -> None:
@@ -98,13 +110,17 @@ def read_position(connection: Connection, label: str) -> Position | None:
     return None if row is None else Position(*row)
 
 
-def _numbers_of_people(connection: Connection, names: Sequence[str]) -> dict[str, int]:
+def numbers_of_people(connection: Connection, names: Sequence[str]) -> dict[str, int]:
     """The number of each person, who is entered if new; where people are locked, these are until the transaction ends.
 
     Args:
         connection: in a writing transaction.
         names: in alphabetical order, which all writers keep to: so no two wait for each other.
     """
+    return {name: person.number for name, person in _people(connection, names).items()}
+
+
+def _people(connection: Connection, names: Sequence[str]) -> dict[str, Person]:
     known = _known(connection, names)
     if new := [name for name in names if name not in known]:
         nothing = {"observations": 0, "changed": 0, "evaluated": 0, "evaluated_rows": 0}
@@ -114,12 +130,11 @@ def _numbers_of_people(connection: Connection, names: Sequence[str]) -> dict[str
     return known
 
 
-def _known(connection: Connection, names: Sequence[str]) -> dict[str, int]:
-    found: dict[str, int] = {}
+def _known(connection: Connection, names: Sequence[str]) -> dict[str, Person]:
+    found: dict[str, Person] = {}
     for start in range(0, len(names), NAMES_AT_ONCE):
         asked = people.c.name.in_(names[start : start + NAMES_AT_ONCE])
-        query = select(people.c.name, people.c.number).where(asked).order_by(people.c.name).with_for_update()
-        found.update((name, number) for name, number in connection.execute(query))
+        found.update((person.name, person) for person in read_people(connection, asked, locked=True))
     return found
 
 
@@ -170,7 +185,7 @@ def _insert_new(connection: Connection, table: Table) -> Insert:
 
 
 def _note_changes(
-    connection: Connection, numbers: Mapping[str, int], added: Mapping[int, int], rows: Iterable[Row]
+    connection: Connection, numbers: Mapping[str, int], added: Mapping[str, int], rows: Iterable[Row]
 ) -> None:
     """Count what was added to each person, who is to be evaluated again."""
     newest = {user: max(row.at for row in theirs) for user, theirs in groupby(rows, key=lambda row: row.user)}
@@ -185,22 +200,8 @@ def _note_changes(
         )
     )
     noted = [
-        {"whose": number, "added": added[number], "latest": newest[user]}
-        for user, number in numbers.items()
-        if added.get(number)
+        {"whose": numbers[user], "added": count, "latest": newest[user]}
+        for user, count in sorted(added.items())
     ]
     if noted:
         connection.execute(entry, noted)
-
-
-def _any_grown(connection: Connection, numbers: Mapping[str, int]) -> bool:
-    """Whether one of these people has so much that is new that their evaluation should not wait any longer."""
-    asked = list(numbers.values())
-    return any(
-        connection.execute(
-            select(people.c.number)
-            .where(people.c.number.in_(asked[start : start + NAMES_AT_ONCE]), HAS_GROWN)
-            .limit(1)
-        ).first()
-        for start in range(0, len(asked), NAMES_AT_ONCE)
-    )
