@@ -173,7 +173,7 @@ forgotten = Table(
 unwanted = Table(
     "unwanted",
     metadata,
-    Column("kind", Text, primary_key=True, nullable=False),  # observation, person, span
+    Column("kind", Text, primary_key=True, nullable=False),  # observation, address, name, text, span
     Column(
         "digest", Text, primary_key=True, nullable=False
     ),  # keyed, of what it is: pipelines.store.unwanted

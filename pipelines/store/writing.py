@@ -12,10 +12,12 @@ import polars as pl
 from sqlalchemy import BigInteger, Connection, Insert, Table, bindparam, case, delete, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
+from pipelines.store.archive_files import without_archived
 from pipelines.store.coding import Row, encode
 from pipelines.store.moments import as_number
 from pipelines.store.reading import Person, read_people
 from pipelines.store.tables import observations, people, shapes, sources
+from pipelines.store.unwanted import admitted
 
 GROWTH, HEADSTART = 2, 50
 """A person is evaluated at the latest with this many times the observations of last time, and so many more: what all
@@ -50,11 +52,13 @@ class Added:
     Attributes:
         new: (user, id) of each record that was not there.
         grown: whether somebody's observations have doubled since they were evaluated.
+        forgotten: records that were left out, or let in without a person, because that was forgotten.
 
     """
 
     new: frozenset[tuple[str, str]]
     grown: bool
+    forgotten: int = 0
 
     def __len__(self) -> int:
         return len(self.new)
@@ -66,8 +70,9 @@ def has_grown(rows: int, evaluated_rows: int) -> bool:
 
 
 def insert_observations(connection: Connection, frame: pl.DataFrame) -> Added:
-    """Add the records of an observation frame that the store does not have yet."""
-    rows = sorted(encode(frame), key=lambda row: (row.user, row.at))
+    """Add the records of an observation frame that the store does not have yet, and that were not forgotten."""
+    frame, forgotten = admitted(connection, frame)
+    rows = sorted(without_archived(connection, list(encode(frame))), key=lambda row: (row.user, row.at))
     known = _people(connection, [user for user, _ in groupby(rows, key=lambda row: row.user)])
     numbers = {name: person.number for name, person in known.items()}
     numbers_of_shapes = _numbers_of_shapes(connection, numbers, {(row.user, row.shape) for row in rows})
@@ -94,6 +99,7 @@ def insert_observations(connection: Connection, frame: pl.DataFrame) -> Added:
             has_grown(known[user].observations + count, known[user].evaluated_rows)
             for user, count in counts.items()
         ),
+        forgotten,
     )
 
 
