@@ -96,6 +96,7 @@ def test_the_sources_and_what_was_not_read_are_listed(tmp_path: Path) -> None:
     assert str(export) in table
     assert f"{PERSON.observations.height:,}" in table
     assert "1 reject: bad line" in table
+    assert f"{export}:{PERSON.observations.height + 1}: " in table
     assert "patterns, 0." in result.stderr
     assert not list(tmp_path.glob(".*"))
 
@@ -243,6 +244,15 @@ def test_the_same_person_has_the_same_name_everywhere() -> None:
     assert names.of("location", "12 High Street") == "Place A"
 
 
+def test_steps_of_a_process_are_titles() -> None:
+    names = Names()
+    assert names.where({"type": "process", "action": "Check ticket"}) == {
+        "type": "process",
+        "action": "Action A",
+    }
+    assert names.where({"type": "email", "action": "sent"}) == {"type": "email", "action": "sent"}
+
+
 def test_sources_of_a_redacted_report_have_no_names(tmp_path: Path) -> None:
     export = tmp_path / "private-name.ndjson"
     export.write_bytes(to_ndjson(PERSON.observations))
@@ -317,6 +327,26 @@ def test_ten_people_have_a_part_each() -> None:
         *(f"person {n}" for n in range(3)),
     ]
     assert len(page.xpath("//section[@id='people']//tbody/tr")) == 3
+
+
+def test_of_very_many_people_those_with_most_habits_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipelines.report.page.PEOPLE", 2)
+    monkeypatch.setattr("pipelines.report.page.PEOPLE_WITH_PICTURES", 1)
+    several = pl.concat([PERSON.observations.with_columns(user_id=pl.lit(f"person {n}")) for n in range(3)])
+    page = html.fromstring(report_html(detect_in_frame(several)))
+    assert len(page.xpath("//article")) == 2
+    assert len(page.xpath("//svg[contains(@aria-label, 'The week by hour')]")) == 1
+    assert "1 more person is not on this page" in said(page)
+
+
+def test_what_comes_after_the_evaluation_time_is_not_shown() -> None:
+    """Neither are people who were not there yet."""
+    later = PERSON.observations.with_columns(
+        pl.col("at") + timedelta(days=300), pl.col("local") + timedelta(days=300), user_id=pl.lit("later")
+    )
+    both = pl.concat([PERSON.observations, later])
+    page = html.fromstring(report_html(detect_in_frame(both, as_of=PERSON.as_of)))
+    assert [said(name) for name in page.xpath("//article/h2")] == ["ada"]
 
 
 def test_of_nothing_there_is_a_page_that_says_so() -> None:

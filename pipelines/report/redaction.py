@@ -24,6 +24,9 @@ from patterns.subjects import WHO
 
 _TITLES = ("title", "subject", "kind", "label", "labels")
 _COMMANDS = ("subcommand", "program", "command", "app")
+_KNOWN_TYPES = ("calendar", "email", "command", "event", "message", "application", "web", "editor", "commit")
+"""Types whose actions are words of ours; in other logs an action can be the title of a step."""
+
 _SHOWN = tuple(f"{name}:text" for name in (*_TITLES[:3], *_COMMANDS))
 """What an observation is called by, the first that it has."""
 
@@ -50,8 +53,9 @@ class Names:
         return self.words[key]
 
     def where(self, where: Mapping[str, str]) -> dict[str, str]:
-        """A `where` with its values replaced; type and action say what kind of log it is and stay."""
-        return {f: v if f in ("type", "action") else self.of(f, v) for f, v in where.items()}
+        """A `where` with its values replaced; the type stays, and the action of a type that is known."""
+        stays = ("type", "action") if where.get("type") in _KNOWN_TYPES else ("type",)
+        return {f: v if f in stays else self.of(f, v) for f, v in where.items()}
 
     def rule(self, rule: Mapping[str, Any]) -> dict[str, Any]:
         """A rule with every word from the data replaced; times, days and numbers stay."""
@@ -98,7 +102,12 @@ def redacted_observations(observations: pl.DataFrame, names: Names) -> pl.DataFr
     }
     kept = [c for c in ("all_day:flag",) if c in observations.columns]
     new = titles.replace_strict(known, default=None, return_dtype=pl.String)
-    return _renamed(observations.select(*BASE, *kept), names).with_columns(new.alias("title:text"))
+    renamed = _renamed(observations.select(*BASE, *kept), names).with_columns(new.alias("title:text"))
+    foreign = ~pl.col("type").is_in(_KNOWN_TYPES)
+    actions = renamed.filter(foreign).get_column("action").unique(maintain_order=True).drop_nulls()
+    said = {action: names.of("action", action) for action in actions}
+    action = pl.col("action").replace(said) if said else pl.col("action")
+    return renamed.with_columns(pl.when(foreign).then(action).otherwise("action").alias("action"))
 
 
 def redacted_reading(reading: ReadingReport, names: Names) -> ReadingReport:
