@@ -112,6 +112,17 @@ def test_a_slot_without_one_kind_of_thing_is_no_empty_slot(explained: Explanatio
     assert avoided_slots(narrowed).is_empty()
 
 
+def test_an_avoidance_of_a_type_concerns_all_its_panels(explained: Explanation) -> None:
+    rule = {"where": {"type": "email"}, "days": ["sunday"], "from": "00:00", "to": "24:00"}
+    never = the(explained, "avoidance") | {
+        "rule": orjson.dumps(rule).decode(),
+        "statement": "Never on Sundays",
+    }
+    chart = charts.week(PERSON.observations, pl.DataFrame([never], schema=dict(PATTERNS)))
+    framed = [panel["title"] for panel in chart.to_dict()["vconcat"] if len(panel["layer"]) == 2]
+    assert sorted(framed) == ["Received mail", "Sent mail"]
+
+
 def test_every_hour_of_the_week_can_be_pointed_at(explained: Explanation) -> None:
     said = titles(drawn(charts.week(PERSON.observations, explained.patterns)))
     assert set(hours_of_the_week(PERSON.observations)["said"]) <= set(said)

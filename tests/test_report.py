@@ -349,6 +349,11 @@ def test_what_comes_after_the_evaluation_time_is_not_shown() -> None:
     assert [said(name) for name in page.xpath("//article/h2")] == ["ada"]
 
 
+def test_the_same_observations_in_any_order_give_the_same_page(found: Detection) -> None:
+    shuffled = detect_in_frame(PERSON.observations.sample(fraction=1, shuffle=True, seed=1))
+    assert report_html(shuffled) == report_html(found)
+
+
 def test_of_nothing_there_is_a_page_that_says_so() -> None:
     nothing = Explanation(pl.DataFrame(schema=dict(PATTERNS)), *(f.clear() for f in _empty_frames()))
     page = report_html(

@@ -1,10 +1,18 @@
-"""Which observations a rule's `where` is about (contract, section 3)."""
+"""Which observations count, and which a rule's `where` is about (contract, section 3)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 import polars as pl
+
+
+def evidence_in(observations: pl.DataFrame) -> pl.DataFrame:
+    """The observations that can be evidence: neither what an agent did nor what a machine sent."""
+    own = observations.filter(pl.col("actor") == "user")
+    if "automatic:flag" in own.columns:
+        own = own.filter(~pl.col("automatic:flag").fill_null(False))
+    return own
 
 
 def matching(frame: pl.DataFrame, where: Mapping[str, object]) -> pl.Expr:

@@ -7,7 +7,7 @@ import orjson
 import polars as pl
 
 from observations.features import with_features
-from pipelines.charts.matching import contains, has_feature, matching
+from pipelines.charts.matching import contains, evidence_in, has_feature, matching
 from pipelines.charts.style import BUSY, INK, QUIET, layered, nothing, rows
 
 _ROW = 34
@@ -77,7 +77,7 @@ def shares_of_people(observations: pl.DataFrame, patterns: pl.DataFrame) -> pl.D
     schema = {
         "pattern_id": pl.String, "statement": pl.String, "share": pl.Float64, "elsewhere": pl.Float64,
     }  # fmt: skip
-    featured = with_features(observations.filter(pl.col("actor") == "user"))
+    featured = with_features(evidence_in(observations))
     chosen = patterns.filter(pl.col("type") == "relationship").sort("id")
     found: list[tuple[str, str, float, float | None]] = []
     for id, user, statement, rule in chosen.select("id", "user_id", "statement", "rule").iter_rows():

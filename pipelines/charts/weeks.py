@@ -9,6 +9,7 @@ import polars as pl
 from observations.civil import WEEKDAYS
 from observations.features import with_features
 from patterns.phrases import things
+from pipelines.charts.matching import evidence_in
 from pipelines.charts.style import BUSY, MISSED, WIDTH, layered, nothing, rows
 
 PANELS = 5
@@ -21,7 +22,8 @@ _NAMED = 2
 
 
 def week(observations: pl.DataFrame, patterns: pl.DataFrame | None = None) -> alt.VConcatChart | alt.Chart:
-    """Hours by weekday: one panel for each kind of activity, the darker the more of it; avoided slots framed.
+    """Hours by weekday: one panel for each kind of activity, the darker the more of it begins then; avoided slots
+    framed.
 
     Args:
         observations: an observation frame of one person (`observations.schema`). Several people are added up.
@@ -33,15 +35,8 @@ def week(observations: pl.DataFrame, patterns: pl.DataFrame | None = None) -> al
     if cells.is_empty():
         return nothing("Nothing happened at a known time of day.")
     avoided = avoided_slots(patterns) if patterns is not None else avoided_slots(pl.DataFrame())
-    panels = cells.get_column("panel").unique(maintain_order=True).to_list()
-    charts = [
-        _panel(
-            cells.filter(pl.col("panel") == panel),
-            avoided.filter(pl.col("panel").is_null() | (pl.col("panel") == panel)),
-            last=panel == panels[-1],
-        )
-        for panel in panels
-    ]
+    parts = cells.partition_by("type", "action", maintain_order=True)
+    charts = [_panel(part, _of_panel(avoided, part), last=part is parts[-1]) for part in parts]
     return alt.vconcat(*charts, spacing=14).properties(description=_described(cells))
 
 
@@ -49,37 +44,36 @@ def hours_of_the_week(observations: pl.DataFrame) -> pl.DataFrame:
     """How much happens at each hour of the week: one row for each panel, weekday and hour with anything in it.
 
     Returns:
-        panel String, day String (Mon … Sun), hour Int64, end Float64, a_week Float64 (mean number in a week in
-        which the person was active), share Float64 (of the panel's busiest hour), said String. Panels in order of
-        their size.
+        type and action String, panel String (what they are called), day String (Mon … Sun), hour Int64, end Float64,
+        a_week Float64 (mean number that begin then in a week in which the person was active), share Float64 (of the
+        panel's busiest hour), said String. Panels in order of their size.
 
     """
-    columns = ("panel", "day", "hour", "end", "a_week", "share", "said")
-    own = observations.filter(pl.col("actor") == "user")
-    featured = with_features(own, join_similar=False).filter(pl.col("minute").is_not_null())
+    columns = ("type", "action", "panel", "day", "hour", "end", "a_week", "share", "said")
+    featured = with_features(evidence_in(observations), join_similar=False)
+    featured = featured.filter(pl.col("minute").is_not_null()).with_columns(
+        hour=(pl.col("minute") // 60).cast(pl.Int64), kind="kind:text"
+    )
     if featured.is_empty():
         return pl.DataFrame(schema=dict.fromkeys(columns, pl.String()))
     weeks = featured.select("user_id", pl.col("day").dt.truncate("1w")).n_unique()
-    panelled = featured.join(_panels(featured), on=["type", "action"], how="inner")
-    hour = (pl.col("minute") // 60).cast(pl.Int64).alias("hour")
-    key = ["rank", "panel", "weekday", "hour"]
-    counted = panelled.group_by([*key[:3], hour]).agg(
-        count=pl.len(),
-        most=pl.col("kind:text").drop_nulls().value_counts(sort=True).struct.field("kind:text").head(_NAMED),
+    key = ["rank", "type", "action", "panel", "weekday", "hour"]
+    events = featured.join(_panels(featured), on=["type", "action"], how="inner", nulls_equal=True)
+    kinds = (
+        events.drop_nulls("kind").group_by(*key, "kind").len().sort("len", "kind", descending=[True, False])
     )
-    named = pl.col("most").list.join(", ")
-    busiest = pl.col("count").max().over("panel")
+    most = kinds.group_by(key, maintain_order=True).agg(named=pl.col("kind").head(_NAMED).str.join(", "))
+    counted = events.group_by(key).agg(count=pl.len()).join(most, on=key, how="left", nulls_equal=True)
+    weekday = pl.col("weekday").cast(pl.Int64).replace_strict(dict(enumerate(DAYS)), return_dtype=pl.String)
     return (
         counted.sort(key)
         .with_columns(
-            day=pl.col("weekday")
-            .cast(pl.Int64)
-            .replace_strict(dict(enumerate(DAYS)), return_dtype=pl.String),
+            day=weekday,
             end=pl.col("hour") + 1.0,
             a_week=pl.col("count") / weeks,
-            share=pl.col("count") / busiest,
+            share=pl.col("count") / pl.col("count").max().over("rank"),
         )
-        .with_columns(said=_sentence(named))
+        .with_columns(said=_sentence(pl.col("named").fill_null("")))
         .select(columns)
     )
 
@@ -91,19 +85,32 @@ def avoided_slots(patterns: pl.DataFrame) -> pl.DataFrame:
     commands.
 
     Returns:
-        panel String (null: all of them), day String, begin and end Float64 (hours), said String.
+        type and action String (null: any), day String, begin and end Float64 (hours), said String.
     """
-    schema = {"panel": pl.String, "day": pl.String, "begin": pl.Float64, "end": pl.Float64, "said": pl.String}
-    slots: list[tuple[str | None, str, float, float, str]] = []
+    texts = dict.fromkeys(("type", "action", "day"), pl.String)
+    schema = {**texts, "begin": pl.Float64, "end": pl.Float64, "said": pl.String}
+    slots: list[tuple[str | None, str | None, str, float, float, str]] = []
     if patterns.height:
         chosen = patterns.filter((pl.col("type") == "avoidance") & (pl.col("status") == "confirmed"))
         for statement, written in chosen.select("statement", "rule").iter_rows():
             rule = orjson.loads(written)
-            if set(rule["where"]) <= {"type", "action"}:
-                panel = things(rule["where"]).capitalize() if rule["where"] else None
-                begin, end = _hours(rule["from"]), _hours(rule["to"])
-                slots += [(panel, day[:3].capitalize(), begin, end, statement) for day in rule["days"]]
+            where, begin, end = rule["where"], _hours(rule["from"]), _hours(rule["to"])
+            if set(where) <= {"type", "action"}:
+                slots += [
+                    (where.get("type"), where.get("action"), day[:3].capitalize(), begin, end, statement)
+                    for day in rule["days"]
+                ]
     return pl.DataFrame(slots, schema=schema, orient="row")
+
+
+def _of_panel(avoided: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
+    """The slots that concern all of a panel."""
+    type, action = cells.row(0, named=True)["type"], cells.row(0, named=True)["action"]
+    fits = [
+        pl.col(name).is_null() | (pl.col(name) == value)
+        for name, value in (("type", type), ("action", action))
+    ]
+    return avoided.filter(fits)
 
 
 def _panels(featured: pl.DataFrame) -> pl.DataFrame:
@@ -114,15 +121,12 @@ def _panels(featured: pl.DataFrame) -> pl.DataFrame:
         .sort("len", "type", "action", descending=[True, False, False])
     )
     named = [
-        things({"type": type, "action": action} if action else {"type": type}).capitalize()
+        things({"type": type, "action": action} if action else {"type": type})
         for type, action in counts.select("type", "action").iter_rows()
     ]
-    return (
-        counts.with_columns(panel=pl.Series(named, dtype=pl.String))
-        .with_row_index("rank")
-        .head(PANELS)
-        .drop("len")
-    )
+    panels = [name[:1].upper() + name[1:] for name in named]
+    counts = counts.with_columns(panel=pl.Series(panels, dtype=pl.String)).with_row_index("rank")
+    return counts.head(PANELS).drop("len")
 
 
 def _sentence(named: pl.Expr) -> pl.Expr:

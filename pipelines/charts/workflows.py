@@ -18,7 +18,7 @@ import polars as pl
 
 from observations.features import with_features
 from patterns.phrases import does, doing, duration
-from pipelines.charts.matching import matching
+from pipelines.charts.matching import evidence_in, matching
 from pipelines.charts.style import INK, KEPT, MISSED, QUIET, WIDTH, layered, nothing, rows
 
 BINS = 20
@@ -80,7 +80,7 @@ def lags_of(observations: pl.DataFrame, rule: Mapping[str, object]) -> pl.DataFr
         was never seen.
     """
     schema = {"low": pl.Float64, "high": pl.Float64, "followed": pl.Float64, "chance": pl.Float64}
-    own = with_features(observations.filter(pl.col("actor") == "user")).sort("local")
+    own = with_features(evidence_in(observations)).sort("local")
     steps, minutes = cast(Sequence[Where], rule["steps"]), float(cast(int, rule["within_minutes"]))
     times = [own.filter(matching(own, step)).get_column("local").dt.epoch("us").to_numpy() for step in steps]
     firsts = _in_order(times[:-1], minutes)
