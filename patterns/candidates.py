@@ -13,7 +13,8 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from patterns.log import OCCASION_GAP, Flags, Floats, Ints, Log, ranges
+from patterns.arrays import Flags, Floats, Ints, begins, ranges
+from patterns.log import OCCASION_GAP, Log
 from patterns.settings import Settings
 from patterns.subjects import Subjects
 
@@ -68,9 +69,7 @@ class Trials:
         following = np.searchsorted(axis, axis + OCCASION_GAP, side="left")
         votes = np.zeros(len(axis), dtype=np.bool_)
         # Everybody's first trial counts; from each that counts, jump to the next that may.
-        counting = (
-            np.flatnonzero(np.concatenate([[True], np.diff(self.candidate) != 0])) if len(axis) else following
-        )
+        counting = np.flatnonzero(begins(self.candidate))
         while len(counting):
             votes[counting] = True
             ahead = following[counting]

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from patterns.log import MICROSECONDS_PER_DAY, Floats, Ints
+from patterns.arrays import Floats, Ints
+from patterns.log import MICROSECONDS_PER_DAY
 from patterns.settings import Settings
 
 RECENT = 5

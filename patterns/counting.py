@@ -26,8 +26,9 @@ import orjson
 import polars as pl
 
 from observations.civil import WEEKDAYS
+from patterns.arrays import Flags, Floats, Ints, ranges
 from patterns.evaluate import log_of
-from patterns.log import MICROSECONDS_PER_DAY, Flags, Floats, Ints, Log, ranges, weekday_of
+from patterns.log import MICROSECONDS_PER_DAY, Log, weekday_of
 from patterns.recurrence import RULES, Recurrence
 from patterns.settings import Settings
 

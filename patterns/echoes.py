@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from patterns.arrays import Flags
 from patterns.candidates import Candidates
 from patterns.lifecycle import Standing, Status
-from patterns.log import Flags
 
 _SHARE = 0.8
 """Share of its support that another pattern must account for."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from patterns.log import Floats, Ints
+from patterns.arrays import Floats, Ints
 
 CONTRAST = 5.0
 """Outside its span a behaviour is kept at most this many times more seldom."""

@@ -15,12 +15,13 @@ import polars as pl
 
 from observations.features import with_features
 from observations.schema import check_observations, unique_observations
+from patterns.arrays import Flags
 from patterns.candidates import Candidates, Detector
 from patterns.detectors import DETECTORS
 from patterns.echoes import echoes
 from patterns.frame import PATTERNS, to_frame, was_confirmed, worth_showing
 from patterns.lifecycle import Standing, fold
-from patterns.log import Flags, Log
+from patterns.log import Log
 from patterns.settings import Settings
 from patterns.subjects import find_subjects
 from patterns.succession import with_successors

@@ -18,12 +18,13 @@ from datetime import datetime
 import numpy as np
 import polars as pl
 
+from patterns.arrays import Ints
 from patterns.candidates import Candidates
 from patterns.confidence import NEVER
 from patterns.evaluate import Found, find, log_of, ordered
 from patterns.frame import moments
 from patterns.lifecycle import Status, course_of, fold, prospect
-from patterns.log import OCCASION_GAP, Ints, Log
+from patterns.log import OCCASION_GAP, Log
 from patterns.settings import Settings
 from patterns.significance import allowed
 

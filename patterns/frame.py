@@ -11,11 +11,12 @@ import numpy as np
 import orjson
 import polars as pl
 
+from patterns.arrays import Flags, Ints, ranges
 from patterns.candidates import Candidates, Rule, Trials
 from patterns.confidence import NEVER
 from patterns.lacks import lacking
 from patterns.lifecycle import Standing, Status
-from patterns.log import Flags, Ints, Log, ranges
+from patterns.log import Log
 from patterns.settings import Settings
 from patterns.significance import binomial_tail, rate_interval
 from patterns.statement import statement

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from patterns.arrays import Floats, Ints
 from patterns.candidates import Candidates
 from patterns.lifecycle import Standing, Status
-from patterns.log import Floats, Ints
 from patterns.settings import Settings
 from patterns.significance import allowed, binomial_tail, surely_above
 from patterns.statement import unit_of

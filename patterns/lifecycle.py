@@ -28,9 +28,10 @@ from enum import IntEnum
 
 import numpy as np
 
+from patterns.arrays import Flags, Floats, Ints
 from patterns.candidates import Candidates, Trials
 from patterns.confidence import NEVER, RECENT, Components, components, days_until_expiry, decay
-from patterns.log import MICROSECONDS_PER_DAY, OCCASION_GAP, Flags, Floats, Ints
+from patterns.log import MICROSECONDS_PER_DAY, OCCASION_GAP
 from patterns.settings import Settings
 from patterns.significance import allowed, binomial_tail, surely_above
 

@@ -12,16 +12,12 @@ from datetime import UTC, datetime
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from observations.errors import SettingError
 from observations.schema import feature_columns
+from patterns.arrays import Flags, Floats, Ints, distinct
 from patterns.settings import Settings
-
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Flags = npt.NDArray[np.bool_]
 
 MICROSECONDS_PER_DAY = 86_400_000_000
 OCCASION_GAP = 3_600_000_000
@@ -217,28 +213,6 @@ def occasions(group: Ints, at: Ints) -> Flags:
     first = np.ones(len(group), dtype=np.bool_)
     first[1:] = (group[1:] != group[:-1]) | (np.diff(at) >= OCCASION_GAP)
     return first
-
-
-def distinct(values: Ints) -> Ints:
-    """Each value once, sorted. By sorting: numpy's own `unique` hashes, which took 1.6 s where this takes 0.03 s.
-
-    >>> distinct(np.array([3, 1, 3])).tolist()
-    [1, 3]
-    """
-    ordered = np.sort(values)
-    return ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if len(ordered) else ordered
-
-
-def ranges(first: Ints, length: Ints) -> Ints:
-    """The numbers first … first + length - 1 of each pair, one after the other.
-
-    >>> ranges(np.array([5, 10]), np.array([2, 3])).tolist()
-    [5, 6, 10, 11, 12]
-    """
-    ends = np.cumsum(length)
-    return (
-        np.arange(ends[-1] if len(ends) else 0) - np.repeat(ends - length, length) + np.repeat(first, length)
-    )
 
 
 def _in_utc(moment: datetime) -> datetime:

@@ -29,7 +29,8 @@ from math import comb, log
 import numpy as np
 import polars as pl
 
-from patterns.log import ActiveDays, Flags, Floats, Ints, weekday_of
+from patterns.arrays import Flags, Floats, Ints
+from patterns.log import ActiveDays, weekday_of
 
 BYDAY = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 WEEKDAY_LABELS = (0, 1, 2, 3, 4)

@@ -18,8 +18,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from patterns.log import Flags, Floats, Ints, Log, weekday_of
+from patterns.arrays import Flags, Floats, Ints
+from patterns.log import Log, weekday_of
 
 BIN = 5
 """Minutes of a bin of the day."""
@@ -48,8 +50,8 @@ class Rhythm:
 
     """
 
-    of_user: Ints
-    of_type: Ints
+    of_user: npt.NDArray[np.int32]
+    of_type: npt.NDArray[np.int32]
     week_of_user: Ints
     week_of_type: Ints
     kind: Ints
@@ -119,29 +121,31 @@ class OwnTimes:
 
     Attributes:
         total: (subjects,) how many there are.
-        keys: (2 · events,) subject and bin in one number, sorted, each event a second time a day later.
+        running: (subjects, 2·BINS + 1) cumulative counts over two days of bins.
     """
 
     total: Ints
-    keys: Ints
+    running: npt.NDArray[np.int32]
 
     @classmethod
     def of(cls, subject: Ints, minute: Floats, subjects: int) -> OwnTimes:
         """Of events given by subject and minute of the day (no nan)."""
-        key = subject * (2 * BINS) + (minute // BIN).astype(np.int64)
-        return cls(np.bincount(subject, minlength=subjects), np.sort(np.concatenate([key, key + BINS])))
+        running = _cumulative(subject, (minute // BIN).astype(np.int64), subjects)
+        return cls(np.bincount(subject, minlength=subjects), running)
 
     def count(self, subject: Ints, first: Ints, last: Ints) -> Ints:
         """(n,) events of each subject in the bins first … last - 1, where last may run into the next day."""
-        base = subject * (2 * BINS)
-        inside: Ints = np.searchsorted(self.keys, base + last) - np.searchsorted(self.keys, base + first)
+        width = self.running.shape[1]
+        flat, base = self.running.ravel(), subject * width
+        inside: Ints = flat[base + last] - flat[base + first]
         return inside
 
 
-def _cumulative(group: Ints, bins: Ints, groups: int) -> Ints:
+def _cumulative(group: Ints, bins: Ints, groups: int) -> npt.NDArray[np.int32]:
     counts = _counts(group, bins, groups, BINS)
-    table = np.zeros((groups, 2 * BINS + 1), dtype=np.int64)
-    np.cumsum(np.concatenate([counts, counts], axis=1), axis=1, out=table[:, 1:])
+    table = np.zeros((groups, 2 * BINS + 1), dtype=np.int32)
+    np.cumsum(counts, axis=1, out=table[:, 1 : BINS + 1])
+    table[:, BINS + 1 :] = table[:, 1 : BINS + 1] + table[:, BINS : BINS + 1]
     return table
 
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from patterns.arrays import Flags
 from patterns.frame import DRIFTING
-from patterns.log import Flags
 from patterns.recurrence import named
 
 _DAY_MINUTES = 1440

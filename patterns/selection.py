@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from patterns.log import Flags, Floats, Ints
+from patterns.arrays import Flags, Floats, Ints, begins
 
 OWN_SHARE = 0.6
 """A candidate must keep this share of its support for itself beside those already accepted."""
@@ -42,7 +42,7 @@ def say_once(
         waiting = order[open_[order]]
         if not len(waiting):
             return kept
-        best = waiting[np.concatenate([[True], np.diff(user[waiting]) != 0])]
+        best = waiting[begins(user[waiting])]
         kept[best], open_[best] = True, False
         chosen = np.zeros(count, dtype=np.bool_)
         chosen[best] = True

@@ -24,8 +24,8 @@ from collections.abc import Mapping
 import numpy as np
 from scipy import special
 
+from patterns.arrays import Flags, Floats, Ints
 from patterns.candidates import PatternType
-from patterns.log import Flags, Floats, Ints
 from patterns.settings import Settings
 
 BUDGET: Mapping[PatternType, float] = {

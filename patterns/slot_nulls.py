@@ -6,7 +6,8 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from patterns.log import Flags, Floats, Ints, Log, ranges
+from patterns.arrays import Flags, Floats, Ints, ranges
+from patterns.log import Log
 from patterns.recurrence import RULES
 from patterns.rhythm import OwnTimes, Rhythm
 from patterns.subjects import Subjects

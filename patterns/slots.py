@@ -10,8 +10,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from patterns.arrays import Flags, Floats, Ints, distinct, order_by
 from patterns.episodes import best_spans
-from patterns.log import Flags, Floats, Ints, Log, distinct
+from patterns.log import Log
 from patterns.recurrence import RULE_WEIGHTS, choose
 from patterns.rhythm import BIN, WAKING_MINUTES, Rhythm
 from patterns.selection import FIRST, say_once
@@ -113,7 +114,7 @@ def _closeness(log: Log, subjects: Subjects, times: Times, slots: Slots, inside:
     """
     by_weekday = by_weekday_of(log, subjects, np.zeros(len(log), dtype=np.bool_))[slots.subject]
     due = (by_weekday * WEEKDAYS_OF_RULES[slots.rule]).sum(axis=1) / np.maximum(by_weekday.sum(axis=1), 1)
-    order = np.lexsort((times.event, times.owner))
+    order = order_by(times.owner, times.event)
     events = in_span(log, times.owner[order], times.event[order], slots.subject, slots)
     inside = np.maximum(inside, 1)
     events = np.maximum(events * due, inside)

@@ -23,7 +23,8 @@ import numpy.typing as npt
 import polars as pl
 
 from observations.schema import split_column
-from patterns.log import Flags, Ints, Log
+from patterns.arrays import Flags, Ints
+from patterns.log import Log
 
 Where = dict[str, str]
 """Field → value over `type`, `action` and text features; what an event must have to belong."""

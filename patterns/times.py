@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from patterns.log import Floats, Ints, Log, ranges
+from patterns.arrays import Floats, Ints, order_by, ranges
+from patterns.log import Log
 
 DAY_MINUTES = 1440.0
 _SPAN = 4096.0  # one owner's stretch of the sort key
@@ -43,7 +44,7 @@ class Times:
     def once_a_quarter_hour(self, log: Log) -> Times:
         """The same, at most one event an owner in each quarter-hour of a day: bursts do not make a crowd."""
         cell = (log.day[self.event] - log.day.min(initial=0)) * 96 + (self.minute // 15).astype(np.int64)
-        order = np.lexsort((self.minute, cell, self.owner))
+        order = order_by(self.owner, cell)
         owner, cell = self.owner[order], cell[order]
         new = np.ones(len(order), dtype=np.bool_)
         new[1:] = (np.diff(owner) != 0) | (np.diff(cell) != 0)
@@ -65,5 +66,5 @@ class Times:
             pairs.append((np.repeat(some, length), ranges(first, length)))
         window = np.concatenate([p[0] for p in pairs])
         entry = np.concatenate([p[1] for p in pairs])
-        order = np.lexsort((entry, window))
+        order = order_by(window, entry)
         return window[order], entry[order]

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from patterns.log import Flags, Floats, Ints
+from patterns.arrays import Flags, Floats, Ints, begins, order_by
 from patterns.rhythm import OwnTimes, Rhythm
 
 WIDTH_CLASSES = ((10, 20, 30), (40, 60, 90), (120, 180, 240, 360), (480, 600))
@@ -60,50 +60,73 @@ def find_windows(
     """The windows in which events of each subject crowd.
 
     Args:
-        subject, weekday, minute: (n,) events of subjects, each quarter-hour of a day once.
+        subject, weekday, minute: (n,) events of subjects, each quarter-hour of a day once; sorted by minute within
+            each subject.
         user, kind: (n,) whose they are, and of which type (see `Rhythm.kind`).
         rhythm, own: everybody's rhythm, and the times of the subjects' own events.
         least: events that a window needs.
 
     """
     # Group 7 of a subject is all its days, groups 0–6 its weekdays.
-    events = _Events(
-        np.concatenate([subject * 8 + 7, subject * 8 + weekday]),
-        np.tile(minute, 2),
-        np.tile(user, 2),
-        np.tile(kind, 2),
-    )
-    events = events[np.lexsort((events.minute, events.group))]
+    entry = np.tile(np.arange(len(subject)), 2)
+    group = np.concatenate([subject * 8 + 7, subject * 8 + weekday])
+    order = order_by(group)
+    events = _Events(group[order], minute[entry[order]], entry[order])
     found: list[Windows] = []
     for widths in WIDTH_CLASSES:
+        shares = _Shares(rhythm, own, subject, minute, user, kind, {})
         left = events
         for _ in range(ROUNDS):
             left = left[np.bincount(left.group, minlength=1)[left.group] >= least]
             if not len(left.group):
                 break
-            windows, left = _best(left, widths, rhythm, own, least)
+            windows, left = _best(left, widths, shares, least)
             found.append(windows)
     return _distinct(found)
 
 
 @dataclass(frozen=True, eq=False)
 class _Events:
-    """Events of groups, sorted by group and minute."""
+    """Events of groups, sorted by group and minute; `entry` is their place in what `find_windows` was given."""
 
     group: Ints
     minute: Floats
-    user: Ints
-    kind: Ints
+    entry: Ints
 
     def __getitem__(self, chosen: Ints | Flags) -> _Events:
-        return _Events(self.group[chosen], self.minute[chosen], self.user[chosen], self.kind[chosen])
+        return _Events(self.group[chosen], self.minute[chosen], self.entry[chosen])
 
 
-def _best(
-    events: _Events, widths: Sequence[int], rhythm: Rhythm, own: OwnTimes, least: int
-) -> tuple[Windows, _Events]:
+@dataclass(frozen=True, eq=False)
+class _Shares:
+    """The rhythm's share of the windows that begin at each event: asked for once, used for all groups and rounds."""
+
+    rhythm: Rhythm
+    own: OwnTimes
+    subject: Ints
+    minute: Floats
+    user: Ints
+    kind: Ints
+    known: dict[int, Floats]
+
+    def of(self, entry: Ints, width: int) -> Floats:
+        """(n,) the share of the windows of this width that begin at these entries."""
+        known = self.known.setdefault(width, np.full(len(self.subject), np.nan))
+        asked = np.zeros(len(known), dtype=np.bool_)
+        asked[entry] = True
+        new = np.flatnonzero(asked & np.isnan(known))
+        if len(new):
+            wide = np.full(len(new), float(width))
+            known[new] = self.rhythm.share(
+                self.user[new], self.kind[new], self.subject[new], self.minute[new], wide, self.own
+            )
+        share: Floats = known[entry]
+        return share
+
+
+def _best(events: _Events, widths: Sequence[int], shares: _Shares, least: int) -> tuple[Windows, _Events]:
     """The best window of each group that has a good one, and the events of those groups outside it."""
-    starts = np.concatenate([[True], np.diff(events.group) != 0])
+    starts = begins(events.group)
     dense, heads = np.cumsum(starts) - 1, np.flatnonzero(starts)
     size = np.bincount(dense)[dense]
     key = dense * _SPAN + events.minute
@@ -115,15 +138,7 @@ def _best(
     for width in widths:
         inside = np.searchsorted(ring, key + width, side="right") - place
         full = np.flatnonzero(inside >= least)
-        share = rhythm.share(
-            events.user[full],
-            events.kind[full],
-            events.group[full] // 8,
-            events.minute[full],
-            np.full(len(full), float(width)),
-            own,
-        )
-        count, expected = inside[full].astype(np.float64), size[full] * share
+        count, expected = inside[full].astype(np.float64), size[full] * shares.of(events.entry[full], width)
         gain = np.where(count > expected, count * np.log(count / expected) - (count - expected), 0.0)
         best_width[full[gain > best_gain[full]]] = width
         best_gain[full] = np.maximum(best_gain[full], gain)

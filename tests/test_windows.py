@@ -42,7 +42,9 @@ def found(people: list[list[Event]], busy: Rhythm | None = None) -> Windows:
     log = log_of(people)
     rhythm = busy or Rhythm.of(log)
     own = OwnTimes.of(log.user, log.minute, len(people))
-    return find_windows(log.user, log.weekday, log.minute, log.user, rhythm.kind, rhythm, own, LEAST)
+    order = np.lexsort((log.minute, log.user))
+    user, weekday, minute, kind = (a[order] for a in (log.user, log.weekday, log.minute, rhythm.kind))
+    return find_windows(user, weekday, minute, user, kind, rhythm, own, LEAST)
 
 
 def as_list(windows: Windows) -> list[tuple[int, float, float]]:

@@ -29,9 +29,10 @@ import numpy as np
 import polars as pl
 
 from observations.schema import split_column
+from patterns.arrays import Flags, Floats, Ints, distinct, order_by, ranges
 from patterns.candidates import Candidates, PatternType, Rule, Trials
 from patterns.episodes import best_spans
-from patterns.log import MICROSECONDS_PER_DAY, Flags, Floats, Ints, Log, distinct, occasions, ranges
+from patterns.log import MICROSECONDS_PER_DAY, Log, occasions
 from patterns.selection import FIRST, say_once
 from patterns.settings import Settings
 from patterns.significance import can_be_usual, is_certain, likelihood_gain
@@ -470,7 +471,7 @@ def _outcomes(subjects: Subjects, features: Sequence[_Feature], cells: _Cells) -
         at = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
         rows.append((cell, event, pairs[at] == wanted))
     cell, event, hit = (np.concatenate(part) for part in zip(*rows, strict=True))
-    order = np.lexsort((event, cell))
+    order = order_by(cell, event)
     return cell[order], event[order], hit[order]
 
 

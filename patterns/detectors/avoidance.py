@@ -29,8 +29,9 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from observations.civil import WEEKDAYS
+from patterns.arrays import Flags, Floats, Ints, distinct, ranges
 from patterns.candidates import Candidates, PatternType, Rule, Trials
-from patterns.log import MICROSECONDS_PER_DAY, Flags, Floats, Ints, Log, distinct, ranges, weekday_of
+from patterns.log import MICROSECONDS_PER_DAY, Log, weekday_of
 from patterns.recurrence import RULES, WEEKDAY_LABELS, WEEKEND_LABELS, next_due_day
 from patterns.rhythm import Rhythm
 from patterns.settings import Settings
@@ -188,9 +189,12 @@ def _find(weeks: _Weeks, subject: Ints) -> _Slots:
     every_day = others * ratio[:, None, None]
     found = []
     open_ = np.ones_like(count)
+    left = np.arange(len(subject))
     for _ in range(_ROUNDS):
-        some = _best(subject, by_day * (1 - _LEAK) + count * np.log(_LEAK), open_, all_days=False)
-        whole = _best(subject, every_day * (1 - _LEAK) + count * np.log(_LEAK), open_, all_days=True)
+        days_weight = (by_day * (1 - _LEAK) + count * np.log(_LEAK))[left]
+        whole_weight = (every_day * (1 - _LEAK) + count * np.log(_LEAK))[left]
+        some = _best(subject[left], days_weight, open_[left], all_days=False)
+        whole = _best(subject[left], whole_weight, open_[left], all_days=True)
         for slots in (some, whole):
             slots = _with_null(weeks, slots)
             found.append(slots[(slots.gain > 0) & (slots.null_rate < 1)])
@@ -198,7 +202,9 @@ def _find(weeks: _Weeks, subject: Ints) -> _Slots:
         days = np.where(better, whole.days, some.days)
         low, high = np.where(better, whole.low, some.low), np.where(better, whole.high, some.high)
         hours = (np.arange(HOURS) >= low[:, None]) & (np.arange(HOURS) < high[:, None])
-        open_ *= 1 - _IN_SET[days][:, :, None] * hours[:, None, :]
+        open_[left] *= 1 - _IN_SET[days][:, :, None] * hours[:, None, :]
+        # Where no slot was worth its price, none of what is left of the week is.
+        left = left[np.maximum(some.gain, whole.gain) > 0]
     return _Slots.joined(found)
 
 
@@ -206,7 +212,7 @@ def _best(subject: Ints, weight: Floats, open_: Floats, *, all_days: bool) -> _S
     """The slot with the largest sum of weights, less the price of its days, for each subject."""
     closed = -1e6 * (1 - open_)
     sets = np.flatnonzero(_IN_SET.all(axis=1)) if all_days else np.flatnonzero(~_IN_SET.all(axis=1))
-    sums = np.einsum("sd,ndh->nsh", _IN_SET[sets], weight + closed)
+    sums = np.matmul(_IN_SET[sets], weight + closed)
     running = np.concatenate([np.zeros((*sums.shape[:2], 1)), np.cumsum(sums, axis=2)], axis=2)
     lowest = np.minimum.accumulate(running, axis=2)
     rise = running - lowest

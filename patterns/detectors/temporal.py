@@ -22,8 +22,9 @@ from math import ceil
 import numpy as np
 
 from observations.civil import clock
+from patterns.arrays import Flags, Floats, Ints, order_by, ranges
 from patterns.candidates import Candidates, PatternType, Trials
-from patterns.log import MICROSECONDS_PER_DAY, Flags, Floats, Ints, Log, ranges
+from patterns.log import MICROSECONDS_PER_DAY, Log
 from patterns.recurrence import RULES, next_due_day
 from patterns.rhythm import Rhythm
 from patterns.settings import Settings
@@ -96,7 +97,7 @@ def _candidates(log: Log, subjects: Subjects, times: Times, slots: Slots, hypoth
     event = times.event[entry]
     on = active.position(user[window], log.day[event])
     # The event of a day that supports is the first of that day in the slot.
-    key, order = window * (len(active.day) + 1) + on, np.lexsort((event, window, on))
+    key, order = window * (len(active.day) + 1) + on, order_by(on, window, event)
     keys, at = np.unique(key[order], return_index=True)
     shown = event[order][at]
     wanted = slot * (len(active.day) + 1) + position

@@ -29,10 +29,11 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
+from patterns.arrays import Flags, Floats, Ints, begins, distinct, order_by, ranges
 from patterns.candidates import Candidates, PatternType, Rule, Trials
 from patterns.detectors.association import next_occasion, patience
 from patterns.episodes import CONTRAST, best_spans
-from patterns.log import MICROSECONDS_PER_DAY, Flags, Floats, Ints, Log, distinct, ranges
+from patterns.log import MICROSECONDS_PER_DAY, Log
 from patterns.rhythm import OwnTimes, Rhythm
 from patterns.selection import FIRST, say_once
 from patterns.settings import Settings
@@ -128,7 +129,7 @@ def _follows(log: Log, subjects: Subjects, steps: Ints, least: int) -> _Follows:
     is_step[steps] = True
     timed = ~np.isnan(log.minute[subjects.event]) & is_step[subjects.owner]
     event, owner = subjects.event[timed], subjects.owner[timed]
-    order = np.lexsort((owner, event))
+    order = order_by(event, owner)
     event, owner = event[order], owner[order]
     start = np.searchsorted(event, np.arange(len(log) + 1))
     count = np.diff(start)
@@ -137,17 +138,20 @@ def _follows(log: Log, subjects: Subjects, steps: Ints, least: int) -> _Follows:
     before, after = np.repeat(np.arange(len(log)), ahead), ranges(np.arange(len(log)) + 1, ahead)
     before, after, second = _with_subjects(before, after, owner, start, count, of=after)
     # Only the first event of each second subject counts: pairs are in order of time.
-    _, earliest = np.unique(before * len(subjects) + second, return_index=True)
+    order = order_by(before, second)
+    before, after, second = before[order], after[order], second[order]
+    earliest = begins(before, second)
     before, after, second = before[earliest], after[earliest], second[earliest]
     length = count[before]
     first = owner[ranges(start[before], length)]
     before, after, second = (np.repeat(x, length) for x in (before, after, second))
     rows = np.flatnonzero(first != second)
-    pair = first[rows] * len(subjects) + second[rows]
-    _, number, size = np.unique(pair, return_inverse=True, return_counts=True)
-    rows, pair = rows[size[number] >= least], pair[size[number] >= least]
-    rows = rows[np.lexsort((before[rows], pair))]
+    rows = rows[order_by(first[rows], second[rows], before[rows])]
     first, second, before, after = first[rows], second[rows], before[rows], after[rows]
+    head = np.flatnonzero(begins(first, second))
+    size = np.diff(np.append(head, len(first)))
+    many = np.repeat(size >= least, size)
+    first, second, before, after = first[many], second[many], before[many], after[many]
     return _Follows(first, second, before, after, log.at[after] - log.at[before])
 
 
@@ -181,7 +185,7 @@ def _axis(log: Log, reach: int) -> Ints:
 
 def _pairs(log: Log, subjects: Subjects, follows: _Follows, least: int, least_rate: float) -> _Pairs:
     """The pairs in which the second step follows more than by chance, with the minutes that show it best."""
-    new = np.concatenate([[True], (np.diff(follows.first) != 0) | (np.diff(follows.second) != 0)])
+    new = begins(follows.first, follows.second)
     number, head = np.cumsum(new) - 1, np.flatnonzero(new)
     first, second = follows.first[head], follows.second[head]
     within = _counts_within(follows.lag, number, len(head))
