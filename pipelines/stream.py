@@ -29,7 +29,7 @@ import polars as pl
 
 from observations.ingest.base import Note, ReadOptions, complete
 from observations.ingest.ndjson import NdjsonReading
-from pipelines.evaluator import Evaluator
+from pipelines.evaluator import AT_ONCE, Evaluator
 from pipelines.lines import Lines, LineSource
 from pipelines.store.changes import Change
 from pipelines.store.store import Store
@@ -169,7 +169,7 @@ class Stream:
             self._hear_soon()
         if self.source.ended and not self._is_stopped():
             self._foretold.clear()
-            for changes in self.store.evaluate():
+            for changes in self.store.evaluate(at_once=AT_ONCE):
                 self._tell(changes)
                 if self._is_stopped():
                     return

@@ -64,8 +64,8 @@ def line_of(stream: IO[bytes] | None) -> dict[str, object]:
     return dict(json.loads(stream.readline()))
 
 
-def test_all_that_comes_through_a_pipe(tmp_path: Path) -> None:
-    with observing(tmp_path / "habitus.db") as program:
+def test_all_that_comes_through_a_pipe(place: str) -> None:
+    with observing(place) as program:
         out, said = program.communicate(b"".join(LINES) + b"nonsense\n", timeout=60)
     changes = [json.loads(line) for line in out.splitlines()]
     assert program.returncode == 0
@@ -73,16 +73,16 @@ def test_all_that_comes_through_a_pipe(tmp_path: Path) -> None:
     assert said.decode().splitlines()[-1] == (
         f"{len(LINES):,} observations, {len(LINES):,} new, 1 reject, {len(changes)} status changes"
     )
-    with Store(tmp_path / "habitus.db") as store:
+    with Store(place) as store:
         found = store.patterns(as_of=datetime.fromisoformat(WHEN))
         assert found.to_ndjson() == EXPECTED
     last = {change["id"]: change["after"] for change in changes}
     assert {id: status for id, status in last.items() if status} == {p.id: p.status for p in found.patterns}
 
 
-def test_changes_are_printed_while_input_goes_on(tmp_path: Path) -> None:
+def test_changes_are_printed_while_input_goes_on(place: str) -> None:
     """And the evaluation beside the stream finds the same."""
-    with observing(tmp_path / "habitus.db") as program:
+    with observing(place) as program:
         written(program.stdin, b"".join(LINES))
         first = line_of(program.stdout)
         assert first["before"] is None
