@@ -15,7 +15,7 @@ from pipelines.options import instant_option, record_options, store_option
 from pipelines.reporting import plural, read_watched, working
 
 if TYPE_CHECKING:
-    from pipelines.report.page import Findings
+    from pipelines.report import Findings
 
 
 @click.command()
@@ -59,7 +59,7 @@ def report(
       habitus report calendar.ics Mail/ --tz Europe/Berlin --me maya@example.com -o habits.html
       habitus report --redact -o habits.html
     """  # noqa: D301  click wants the control character
-    from pipelines.report.page import report_html
+    from pipelines.report import report_html
 
     moment = instant_option(as_of, "--as-of", options.tz) if as_of else None
     findings = _of_sources(sources, options, moment) if sources else _of_store(db, moment)
@@ -75,7 +75,7 @@ def report(
 def _of_sources(sources: tuple[str, ...], options: ReadOptions, moment: datetime | None) -> Findings:
     from patterns.explain import explain
     from patterns.settings import Settings
-    from pipelines.report.page import Findings
+    from pipelines.report import Findings
 
     frame, reading = read_watched(sources, options, moment)
     with working("detecting"):
@@ -84,7 +84,7 @@ def _of_sources(sources: tuple[str, ...], options: ReadOptions, moment: datetime
 
 def _of_store(db: str | None, moment: datetime | None) -> Findings:
     from patterns.explain import explain
-    from pipelines.report.page import Findings
+    from pipelines.report import Findings
     from pipelines.store import Store
 
     with Store(db) as store, working("detecting"):
