@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
@@ -14,16 +14,14 @@ from observations.errors import SettingError
 from observations.ingest.base import ReadOptions
 from observations.ingest.reading import ReadingReport, read_observations
 from observations.ingest.sources import find_sources
-from patterns.evaluate import evaluate
 from patterns.explain import Explanation, explain
 from patterns.frame import PATTERNS
 from patterns.model import Pattern, read_patterns, write_patterns
 from patterns.settings import Settings
 from pipelines.explained import Explained
+from pipelines.parallel import PEOPLE_AT_ONCE as PEOPLE_AT_ONCE  # for those who look for it here
+from pipelines.parallel import evaluate_parts
 from pipelines.reporting import check_anything_read, check_reading
-
-PEOPLE_AT_ONCE = 250_000
-"""Observations that are evaluated in one go, as far as people can be parted: bounds memory, changes no answer."""
 
 Sources = str | Path | Iterable[str | Path]
 
@@ -121,6 +119,10 @@ class Detection:
             found.journal.filter(mine),
             found.outlook.filter(mine),
         )
+        if alone.patterns.is_empty():
+            raise SettingError(
+                f"pattern {id} rests on the person's word; nothing that was observed is behind it"
+            )
         own = self.observed.filter(pl.col("user_id") == alone.patterns.item(0, "user_id"))
         return Explained(alone, own, self.settings, wall_clock(own, self._basis.as_of))
 
@@ -217,6 +219,7 @@ def detect_in_frame(
     settings: Settings | None = None,
     report: ReadingReport | None = None,
     progress: Callable[[float], None] | None = None,
+    workers: int = 1,
 ) -> Detection:
     """What the people in an observation frame habitually do.
 
@@ -224,6 +227,8 @@ def detect_in_frame(
         observations: an observation frame, in any order.
         as_of, settings, report: as for `detect`.
         progress: told the share of observations that are done with, now and then.
+        workers: processes to use, where there are very many observations of several people; see
+            `pipelines.parallel.evaluate_parts`.
 
     Raises:
         SettingError: there are observations, and `as_of` is before the first of them.
@@ -237,9 +242,9 @@ def detect_in_frame(
                 "name a later time"
             )
     frames, done = [], 0
-    for part in partitions(observations, PEOPLE_AT_ONCE):
-        frames.append(evaluate(part, as_of, settings))
-        done += part.height
+    for part, height in evaluate_parts(observations, as_of, settings, workers):
+        frames.append(part)
+        done += height
         if progress is not None:
             progress(done / observations.height)
     patterns = pl.concat(frames) if frames else pl.DataFrame(schema=dict(PATTERNS))
@@ -258,15 +263,3 @@ def wall_clock(observations: pl.DataFrame, as_of: datetime | None) -> datetime:
     at, local = observations.sort("at").select("at", "local").row(-1)
     clock: datetime = local if as_of is None else local + (as_of - at)
     return clock
-
-
-def partitions(observations: pl.DataFrame, size: int) -> Iterator[pl.DataFrame]:
-    """The frame in parts of about `size` rows, each person wholly in one, people in alphabetical order."""
-    if observations.height <= size:
-        if observations.height:
-            yield observations
-        return
-    sizes = observations.group_by("user_id").len().sort("user_id")
-    part = (sizes.get_column("len").cum_sum() - 1) // size
-    for _, people in sizes.with_columns(part=part).group_by("part", maintain_order=True):
-        yield observations.join(people.select("user_id"), on="user_id", how="semi", maintain_order="left")

@@ -24,7 +24,7 @@ from patterns.evaluate import evaluate
 from patterns.model import PatternStatus
 from patterns.settings import Settings
 from patterns.significance import rate_interval
-from pipelines.batch import PEOPLE_AT_ONCE, partitions
+from pipelines.parallel import PEOPLE_AT_ONCE, partitions
 
 DAYS_AHEAD = 14
 CUTS = 4

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import Literal
 
 import click
-import polars as pl
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from observations.ingest.base import ReadOptions
-from patterns.candidates import PATTERN_TYPES
-from patterns.model import STATUSES
-from pipelines.batch import Detection, detect_in_frame
+from pipelines.batch import detect_in_frame
+from pipelines.listing import Format, counted, listing_options, print_listing
 from pipelines.options import instant_option, reading_options
-from pipelines.rendering import print_table, to_markdown
 from pipelines.reporting import plural, read_watched
-
-Format = Literal["table", "json", "ndjson", "markdown"]
 
 
 @click.command()
@@ -28,28 +22,7 @@ Format = Literal["table", "json", "ndjson", "markdown"]
 @click.option(
     "--as-of", metavar="TIME", help="Evaluate at this time. [default: each person's newest observation]"
 )
-@click.option(
-    "--status",
-    type=click.Choice([*STATUSES, "all"]),
-    default="confirmed",
-    show_default=True,
-    help="Which patterns to print; tracking ones say what they lack.",
-)
-@click.option(
-    "--type",
-    "types",
-    type=click.Choice(PATTERN_TYPES),
-    multiple=True,
-    help="Only patterns of this type. Repeatable.",
-)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "json", "ndjson", "markdown"]),
-    default="table",
-    show_default=True,
-    help="How to print them.",
-)
+@listing_options
 def detect(
     sources: tuple[str, ...],
     options: ReadOptions,
@@ -70,36 +43,11 @@ def detect(
     moment = instant_option(as_of, "--as-of", options.tz) if as_of else None
     frame, report = read_watched(sources, options, moment)
     with _progress() as progress:
-        detection = detect_in_frame(frame, as_of=moment, report=report, progress=progress)
-    wanted = detection.frame
-    if status != "all":
-        wanted = wanted.filter(pl.col("status") == status)
-    if types:
-        wanted = wanted.filter(pl.col("type").is_in(types))
-    _print(replace(detection, frame=wanted), form)
-    click.echo(_summary(detection), err=True)
-
-
-def _print(detection: Detection, form: Format) -> None:
-    if form == "ndjson":
-        click.echo(detection.to_ndjson(), nl=False)
-    elif form == "json":
-        click.echo(detection.to_json())
-    elif form == "markdown":
-        click.echo(to_markdown(detection.patterns), nl=False)
-    else:
-        console = Console()
-        print_table(detection.patterns, console)
-
-
-def _summary(detection: Detection) -> str:
-    """The one line at the end: what was read, of whom, and what was found."""
-    counts = dict(detection.frame.group_by("status").len().iter_rows())
-    found = ", ".join(f"{counts.get(s, 0):,} {s}" for s in STATUSES)
-    rejects = plural(detection.report.count("reject"), "reject")
-    observations = plural(detection.observations, "observation")
-    people = f"{detection.people:,} {'person' if detection.people == 1 else 'people'}"
-    return f"{observations}, {rejects}, {people}, {plural(detection.frame.height, 'pattern')}: {found}"
+        detection = detect_in_frame(
+            frame, as_of=moment, report=report, progress=progress, workers=os.cpu_count() or 1
+        )
+    print_listing(detection, status, types, form)
+    click.echo(counted(detection, plural(report.count("reject"), "reject")), err=True)
 
 
 @contextmanager

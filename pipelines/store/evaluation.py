@@ -17,7 +17,7 @@ from sqlalchemy import Connection, bindparam, delete, or_, select, update
 from patterns.explain import Explanation, explain
 from patterns.model import write_patterns
 from patterns.settings import Settings
-from pipelines.batch import PEOPLE_AT_ONCE
+from pipelines.parallel import PEOPLE_AT_ONCE
 from pipelines.store.changes import Change
 from pipelines.store.database import Database
 from pipelines.store.moments import as_moment, as_number

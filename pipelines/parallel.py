@@ -1,0 +1,82 @@
+"""Many people at once: partitions of them, evaluated one after the other or by several processes.
+
+People never mix, so any partition of them gives the same answer (design, section 8). What is handed to another process
+is the partition as Arrow data; few partitions are under way at a time, so memory does not grow with the input.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from datetime import datetime
+from io import BytesIO
+from multiprocessing import get_context
+
+import polars as pl
+
+from patterns.evaluate import evaluate
+from patterns.settings import Settings
+
+PEOPLE_AT_ONCE = 250_000
+"""Observations that are evaluated in one go, as far as people can be parted: bounds memory, changes no answer."""
+
+WORTH_A_PROCESS = 60_000
+"""Observations that take about as long to evaluate as another process takes to start, several times over."""
+
+
+def evaluate_parts(
+    observations: pl.DataFrame, as_of: datetime | None, settings: Settings | None, workers: int = 1
+) -> Iterator[tuple[pl.DataFrame, int]]:
+    """The patterns of one partition of people after the other, each with how many observations it was.
+
+    Args:
+        observations: an observation frame, in any order.
+        as_of, settings: as for `patterns.evaluate.evaluate`.
+        workers: processes to use. With more than one, a script that calls this must be importable (the usual
+            ``if __name__ == "__main__":``), for each process imports it.
+    """
+    workers = min(
+        workers, observations.height // WORTH_A_PROCESS, observations.get_column("user_id").n_unique()
+    )
+    if workers <= 1:
+        for part in partitions(observations, PEOPLE_AT_ONCE):
+            yield evaluate(part, as_of, settings), part.height
+        return
+    # Several to each, so that all end at about the same time.
+    size = min(PEOPLE_AT_ONCE, max(WORTH_A_PROCESS, observations.height // (3 * workers)))
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+        under_way: deque[tuple[Future[bytes], int]] = deque()
+        for part in partitions(observations, size):
+            under_way.append((pool.submit(_evaluate, _packed(part), as_of, settings), part.height))
+            if len(under_way) > workers:
+                yield _unpacked(under_way)
+        while under_way:
+            yield _unpacked(under_way)
+
+
+def partitions(observations: pl.DataFrame, size: int) -> Iterator[pl.DataFrame]:
+    """The frame in parts of about `size` rows, each person wholly in one, people in alphabetical order."""
+    if observations.height <= size:
+        if observations.height:
+            yield observations
+        return
+    sizes = observations.group_by("user_id").len().sort("user_id")
+    part = (sizes.get_column("len").cum_sum() - 1) // size
+    for _, people in sizes.with_columns(part=part).group_by("part", maintain_order=True):
+        yield observations.join(people.select("user_id"), on="user_id", how="semi", maintain_order="left")
+
+
+def _evaluate(part: bytes, as_of: datetime | None, settings: Settings | None) -> bytes:
+    return _packed(evaluate(pl.read_ipc(BytesIO(part)), as_of, settings))
+
+
+def _packed(frame: pl.DataFrame) -> bytes:
+    buffer = BytesIO()
+    frame.write_ipc(buffer)
+    return buffer.getvalue()
+
+
+def _unpacked(under_way: deque[tuple[Future[bytes], int]]) -> tuple[pl.DataFrame, int]:
+    done, height = under_way.popleft()
+    return pl.read_ipc(BytesIO(done.result())), height
