@@ -81,6 +81,18 @@ def test_what_is_mended_is_what_is_read_one_by_one(content: bytes) -> None:
         assert_same(Batch(batch.observations, (*notes, *batch.notes)), repaired(content))
 
 
+def test_lists_that_were_empty_in_all_the_rows_before_are_read() -> None:
+    """polars took them for lists of nulls, and made nothing of what came after."""
+    record = '{{"timestamp":"2026-03-02T07:00:{:02d}Z","type":"email","id":"{}","features":{{"cc":[{}]}}}}'
+    before = [record.format(n % 60, n, "") for n in range(300)]
+    after = [record.format(n % 60, n, '"omar@example.org"') for n in range(300, 600)]
+    one_chunk, path = "\n".join([*before, *after]).encode(), FastPath()
+    chunks = [path.rows("\n".join(part).encode(), range(300)) for part in (before, after)]
+    for rows in (FastPath().rows(one_chunk, range(600)), pl.concat(c for c in chunks if c is not None)):
+        assert rows is not None
+        assert rows.get_column("cc:list").to_list() == [[]] * 300 + [["omar@example.org"]] * 300
+
+
 def test_a_file_with_bad_lines_goes_back_to_the_fast_path() -> None:
     """NaN, blank and broken lines cost one look at each line, no more."""
     content = line(features={"a": 1}) * 3 + b"bad\n\n" + line(features={"a": float("nan")})

@@ -66,6 +66,9 @@ class FastPath:
                 continue
             try:
                 frame = pl.read_ndjson(chunk, schema=schema, infer_schema_length=sample)
+                seen = pl.Schema({name: _of_texts(dtype) for name, dtype in frame.schema.items()})
+                if seen != frame.schema:
+                    frame = pl.read_ndjson(chunk, schema=seen)
             except (pl.exceptions.PolarsError, ValueError):
                 continue
             values = _count_values(frame)
@@ -74,6 +77,16 @@ class FastPath:
                     self._schema = dict(frame.schema)
                 return frame
         return None
+
+
+def _of_texts(dtype: pl.DataType | pl.datatypes.DataTypeClass) -> pl.DataType | pl.datatypes.DataTypeClass:
+    """The type with lists of text where the rows that were looked at had only empty lists.
+
+    polars reads the texts of later rows into a list of nulls as nulls, without a word.
+    """
+    if isinstance(dtype, pl.Struct):
+        return pl.Struct({field.name: _of_texts(field.dtype) for field in dtype.fields})
+    return pl.List(pl.String()) if dtype == pl.List(pl.Null()) else dtype
 
 
 def _count_members(chunk: bytes) -> int:
