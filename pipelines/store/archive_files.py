@@ -56,6 +56,11 @@ class Archive(NamedTuple):
     last: int
     observations: int
 
+    @property
+    def folder(self) -> Path | None:
+        """Where it is; null for the folder beside the store."""
+        return self.path.parent if Path(self.place).is_absolute() else None
+
 
 def read_archives(connection: Connection, *conditions: ColumnElement[bool]) -> list[Archive]:
     """The files that count, of which all these conditions on `archives` hold, in order of time."""

@@ -130,6 +130,47 @@ class Database:
                     connection.execute(text(f"SELECT pg_advisory_unlock{lock}"), purpose_said)
                     connection.commit()
 
+    def scrub(self) -> list[str]:
+        """Overwrite what was deleted, and give its room back; in words, where something of it may still be.
+
+        In SQLite the file is written anew (`VACUUM`) and the write-ahead log emptied. Nothing of this undoes
+        anything: it can be done again.
+        """
+        if self.file is None:
+            return self._scrub_server()
+        left = []
+        connection = self._engine.raw_connection()
+        try:
+            connection.cursor().execute("VACUUM")
+        except sqlite3.Error as error:
+            left.append(
+                f"{self.place}: could not be written anew ({_problem(error)}); what was deleted is overwritten"
+            )
+        try:
+            busy, *_ = connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        except sqlite3.Error:
+            busy = 1
+        finally:
+            connection.close()
+        if busy:
+            left.append(
+                f"{self.place}-wal: another process is reading the store, and this is emptied when it ends"
+            )
+        return left
+
+    def _scrub_server(self) -> list[str]:
+        from pipelines.store.tables import metadata
+
+        left = ["the server's write-ahead log and the copies that were made of it, until it recycles them"]
+        with self._plainly(), self._engine.connect() as connection:
+            alone = connection.execution_options(isolation_level="AUTOCOMMIT")
+            for name in metadata.tables:
+                try:
+                    alone.execute(text(f'VACUUM FULL "{name}"'))
+                except exc.DBAPIError as error:
+                    left.append(f"the table {name}, which could not be written anew ({_problem(error.orig)})")
+        return left
+
     def _prepare(self) -> None:
         """Migrate, if this is not the newest version."""
         from pipelines.store.migrations import NEWEST, version_of

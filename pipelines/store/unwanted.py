@@ -108,7 +108,7 @@ class Seal:
 
     def observation(self, user: str, id: str) -> Rule:
         """The rule that keeps out one observation."""
-        return Rule("observation", self.digest("observation", user, id))
+        return Rule("observation", self.digest("observation", user, id), self.digest("user", user))
 
     def span(self, owner: str, since: int | None, until: int | None, latest: int | None) -> Rule:
         """The rule that keeps out a span of time."""
@@ -168,7 +168,7 @@ class Mentions:
 
 def has_words(name: str) -> bool:
     """Whether there is anything in a name by which it could be found."""
-    return bool(_words(name, "address" if "@" in name else "name"))
+    return bool(_words(name, "name"))
 
 
 def sift(frame: pl.DataFrame, rules: Collection[Rule], seal: Seal) -> Sifted:

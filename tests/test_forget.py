@@ -1,0 +1,333 @@
+"""Forgotten is gone: no byte is left, what is believed is what it would be, and it does not come back."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, time, timedelta
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from observations.errors import SettingError, StoreError
+from observations.ingest.base import Records
+from observations.schema import concat_observations
+from pipelines import Store, detect
+from pipelines.store.unwanted import Seal, sift
+from tests.simulate import creature_of_habit, every, nobody_in_particular, observations, regular
+
+ADA = creature_of_habit(1, weeks=6)
+BEA = nobody_in_particular(2, weeks=4, user="bea", tz="Asia/Tokyo")
+BOTH = concat_observations([ADA.observations, BEA.observations])
+OMAR = "omar@example.org"
+SEAL = Seal(bytes(32))
+
+
+def open_store(place: str, now: datetime = ADA.as_of) -> Store:
+    return Store(place, clock=lambda: now)
+
+
+def record(day: int = 1, user: str = "ada", **features: object) -> pl.DataFrame:
+    """One observation with these features; a trailing underscore is left off their names."""
+    records = Records()
+    said = {name.rstrip("_"): value for name, value in features.items()}
+    moment = datetime.combine(date(2026, 1, day), time(9))
+    records.add("note", "made", local=moment, tz="UTC", user_id=user, features=said)  # type: ignore[arg-type]
+    return observations(records)
+
+
+def files_of(place: str) -> list[Path]:
+    """Every file of a store."""
+    return [path for path in Path(place).parent.rglob("*") if path.is_file()]
+
+
+def texts_in(path: Path) -> list[bytes]:
+    """What the bytes of a file say, packed or not."""
+    raw = path.read_bytes()
+    if path.suffix != ".parquet":
+        return [raw]
+    return [raw, str(pl.read_parquet(path).to_dicts()).encode()]
+
+
+def where_is(place: str, *words: str) -> list[str]:
+    """The files of a store in which one of these words is, whatever its case."""
+    return [
+        path.name
+        for path in files_of(place)
+        for text in texts_in(path)
+        if any(word.casefold().encode() in text.lower() for word in words)
+    ]
+
+
+def dump_of(store: Store) -> str:
+    """Everything that the tables hold."""
+    from pipelines.store.tables import metadata
+
+    with store.database.reading() as connection:
+        return repr([connection.execute(table.select()).all() for table in metadata.sorted_tables])
+
+
+def expected(frame: pl.DataFrame, as_of: datetime = ADA.as_of) -> str:
+    return detect(frame, as_of=as_of).to_ndjson()
+
+
+def test_a_user_is_forgotten_and_the_others_are_what_they_were(place: str) -> None:
+    with open_store(place) as store:
+        store.observe(BOTH)
+        done = store.forget(user="ada")
+        assert {count.place: count.gone for count in done.counts}["observations"] == ADA.observations.height
+        assert store.people() == ["bea"]
+        assert "ada" not in dump_of(store)
+        assert store.patterns().to_ndjson() == expected(BEA.observations)
+
+
+def test_no_byte_of_a_user_is_left_in_the_files(tmp_path: Path) -> None:
+    place = str(tmp_path / "habitus.db")
+    with open_store(place) as store:
+        store.observe(
+            concat_observations([regular("Secret garden", every(1, 30), user="adaline"), BEA.observations])
+        )
+        store.archive(timedelta(days=20))
+        assert len(where_is(place, "adaline")) > 1
+        assert len(where_is(place, "secret garden")) > 1
+        done = store.forget(user="adaline")
+        assert done.left == ()
+        assert where_is(place, "adaline", "secret garden") == []
+    assert where_is(place, "adaline", "secret garden") == []
+
+
+def test_a_person_is_gone_from_every_place(place: str, tmp_path: Path) -> None:
+    frame = concat_observations(
+        [BOTH, record(title=f"Call {OMAR}!"), record(user="bea", link=f"mailto:{OMAR.replace('@', '%40')}")]
+    )
+    with open_store(place) as store:
+        store.observe(frame)
+        assert OMAR in dump_of(store)
+        store.archive(timedelta(days=20), tmp_path / "old")
+        shown = store.forget(people=[OMAR], dry_run=True)
+        assert shown.only_shown
+        done = store.forget(people=[OMAR])
+        assert done.counts == shown.counts
+        assert done
+        assert "omar" not in dump_of(store)
+        left = sift(frame, SEAL.person(OMAR), SEAL).kept
+        assert left.height < frame.height
+        assert store.observations().equals(concat_observations([left.sort("user_id", "at", "id")]))
+        assert store.patterns().to_ndjson() == expected(left)
+        with store.database.reading() as connection:
+            from sqlalchemy import select
+
+            from pipelines.store.tables import journal, patterns, told
+
+            believed = set(connection.execute(select(patterns.c.person, patterns.c.id)))
+            assert set(connection.execute(select(journal.c.person, journal.c.pattern))) == believed
+            assert set(connection.execute(select(told.c.person, told.c.pattern))) == believed
+    if "://" not in place:
+        assert where_is(place, "omar") == []
+        assert where_is(str(tmp_path / "old" / "any"), "omar") == []
+
+
+def test_nothing_is_done_when_it_is_only_shown(place: str) -> None:
+    with open_store(place) as store:
+        store.observe(BOTH)
+        before = dump_of(store)
+        assert store.forget(user="ada", dry_run=True)
+        assert store.forget(people=[OMAR], dry_run=True)
+        assert dump_of(store) == before
+
+
+def test_what_the_store_believes_is_as_if_it_had_never_been_seen(place: str, tmp_path: Path) -> None:
+    """The same tables as of a store that never saw it, but for what says that something was forgotten."""
+    from sqlalchemy import select
+
+    from pipelines.store.tables import journal, patterns
+
+    def believed(store: Store) -> list[object]:
+        with store.database.reading() as connection:
+            return [
+                connection.execute(
+                    select(patterns.c.id, patterns.c.place, patterns.c.said).order_by("id")
+                ).all(),
+                connection.execute(
+                    select(journal.c.pattern, journal.c.number, journal.c.said).order_by("pattern", "number")
+                ).all(),
+            ]
+
+    since, until = date(2026, 1, 15), date(2026, 1, 28)
+    left = ADA.observations.filter(~pl.col("local").dt.date().is_between(since, until))
+    with open_store(place) as store, Store(tmp_path / "other.db", clock=lambda: ADA.as_of) as other:
+        store.observe(ADA.observations)
+        store.forget(since=since, until=until)
+        other.observe(left)
+        assert believed(store) == believed(other)
+        assert store.patterns().to_ndjson() == expected(left)
+
+
+def test_a_span_is_that_of_the_users_own_days(place: str) -> None:
+    """07:00 in Tokyo on the 5th is still the 4th in UTC."""
+    frame = regular("Tea", every(1, 5), user="bea", tz="Asia/Tokyo")
+    with open_store(place) as store:
+        store.observe(frame)
+        store.forget(user="bea", since=date(2026, 1, 6), until=date(2026, 1, 7))
+        assert store.observations().get_column("local").dt.day().to_list() == [5, 8, 9]
+
+
+@pytest.mark.parametrize(
+    "wish", [{"user": "ada"}, {"people": [OMAR]}, {"since": date(2026, 1, 15)}, {"pattern": ""}]
+)
+def test_reading_the_same_export_again_does_not_bring_it_back(place: str, wish: dict[str, object]) -> None:
+    with open_store(place) as store:
+        store.observe(BOTH)
+        if "pattern" in wish:
+            wish = {"pattern": next(p.id for p in store.patterns("ada").confirmed if p.evidence)}
+        store.forget(**wish)  # type: ignore[arg-type]
+        left = store.observations()
+        assert left.height < BOTH.height or not left.equals(BOTH.sort("user_id", "at", "id"))
+        again = store.add(BOTH)
+        assert not again.new
+        assert again.forgotten
+        assert store.observations().equals(left)
+        assert store.allow_again()
+        assert store.add(BOTH).new
+        assert store.observations().height == BOTH.height
+
+
+def test_what_a_forgotten_user_does_later_is_new(place: str) -> None:
+    later = regular("Chess", every(1, 3, start=date(2027, 1, 1)))
+    with open_store(place) as store:
+        store.observe(ADA.observations)
+        store.forget(user="ada")
+        assert len(store.add(concat_observations([ADA.observations, later]))) == later.height
+
+
+def test_a_person_stays_out_of_what_comes_later(place: str) -> None:
+    with open_store(place) as store:
+        store.observe(record(1, participants=[OMAR, "jon@example.org"]))
+        store.forget(people=[OMAR])
+        store.observe(record(2, participants=[OMAR.upper(), "jon@example.org"]))
+        assert store.observations().get_column("participants:list").to_list() == [["jon@example.org"]] * 2
+        assert store.allow_again(people=[OMAR])
+        store.observe(record(3, participants=[OMAR]))
+        assert OMAR in dump_of(store)
+
+
+def test_a_pattern_goes_with_what_it_rests_on(place: str) -> None:
+    with open_store(place) as store:
+        store.observe(ADA.observations)
+        pattern = next(p for p in store.patterns().confirmed if p.type == "temporal")
+        shown = store.forget(pattern=pattern.id[:8], dry_run=True)
+        done = store.forget(pattern=pattern.id)
+        assert shown.counts == done.counts
+        counts = {count.place: count.gone for count in done.counts}
+        assert counts["observations"] >= pattern.support
+        assert counts["patterns"] >= 1
+        ids = set(ADA.observations.get_column("id")) - set(store.observations().get_column("id"))
+        assert set(pattern.evidence) <= ids
+        assert pattern.id not in {p.id for p in store.patterns().patterns}
+        left = ADA.observations.filter(~pl.col("id").is_in(list(ids)))
+        assert store.patterns().to_ndjson() == expected(left)
+
+
+@pytest.mark.parametrize(
+    ("features", "left"),
+    [
+        ({"participants": [OMAR, "jon"], "title": "Plans"}, {"participants": ["jon"], "title": "Plans"}),
+        ({"participants": [OMAR]}, None),
+        ({"to": [OMAR], "cc": ["jon"], "subject": "Hi"}, None),
+        ({"to": ["jon"], "cc": [OMAR], "subject": "Hi"}, {"to": ["jon"], "subject": "Hi"}),
+        ({"from_": f"Omar <{OMAR}>", "to": ["me", "jon"]}, None),
+        ({"organizer": OMAR, "participants": ["jon"]}, {"participants": ["jon"]}),
+        ({"organizer": OMAR}, None),
+        ({"title": f"Lunch with {OMAR}", "program": "x"}, {"program": "x"}),
+        ({"labels": ["a", OMAR]}, {"labels": ["a"]}),
+        ({"labels": [OMAR], "n": 2.0}, {"n": 2.0}),
+        ({OMAR: 3.0, "n": 2.0}, {"n": 2.0}),
+        ({"link": "x?to=OMAR%40Example.org", "n": 2.0}, {"n": 2.0}),
+        ({"participants": ["anna.omar@example.org"]}, {"participants": ["anna.omar@example.org"]}),
+        ({"title": "kalomar@example.org"}, {"title": "kalomar@example.org"}),
+    ],
+    ids=str,
+)
+def test_an_observation_loses_the_person_or_goes(
+    features: dict[str, object], left: dict[str, object] | None
+) -> None:
+    found = sift(record(**features), SEAL.person(OMAR), SEAL)
+    said = [
+        {name.rpartition(":")[0]: value for name, value in row.items() if ":" in name and value is not None}
+        for row in found.kept.iter_rows(named=True)
+    ]
+    assert said == ([] if left is None else [left])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "is_found"),
+    [
+        ("Omar Said", "with OMAR SAID.", True),
+        ("Omar Said", "omar_said@example.org", True),
+        ("Omar Said", "omar.said", True),
+        ("Omar", "Omar's", True),
+        ("Omar", "Kalomar", False),
+        ("Omar", "omars", False),
+        ("Zoë", "zoe\u0308 and", True),
+        ("ZOË", "zoë", True),
+        ("李雷", "和 李雷", True),
+        ('O"Neil \\ Sons', 'o"neil \\ sons', True),
+    ],
+)
+def test_a_name_is_found_by_whole_words_whatever_their_form(name: str, text: str, is_found: bool) -> None:
+    found = sift(record(title=text, n=1.0), SEAL.person(name), SEAL)
+    assert ("title:text" in concat_observations([found.kept]).columns) is not is_found
+
+
+def test_an_observation_whose_id_names_the_person_goes() -> None:
+    frame = record(title="x").with_columns(id=pl.lit(f"<17.{OMAR}>"))
+    assert sift(frame, SEAL.person(OMAR), SEAL).kept.is_empty()
+
+
+def test_a_person_is_forgotten_in_one_users_records_alone(place: str) -> None:
+    frame = concat_observations([record(1, user, participants=[OMAR, "jon"]) for user in ("ada", "bea")])
+    with open_store(place) as store:
+        store.observe(frame)
+        store.forget(user="ada", people=[OMAR])
+        assert store.observations("ada").get_column("participants:list").to_list() == [["jon"]]
+        assert store.observations("bea").get_column("participants:list").to_list() == [[OMAR, "jon"]]
+        assert not store.add(frame).new
+
+
+def test_somebody_who_is_a_user_too_is_not_forgotten_by_half(place: str) -> None:
+    with open_store(place) as store:
+        store.observe(record(1, OMAR, title="x"))
+        with pytest.raises(SettingError, match=f"{OMAR} is also a user"):
+            store.forget(people=[OMAR])
+
+
+def test_a_wish_that_means_nothing_is_refused(place: str) -> None:
+    with open_store(place) as store:
+        store.observe(record())
+        for wish, said in [
+            ({}, "say what to forget"),
+            ({"people": ["x"], "pattern": "1"}, "one thing to forget at a time"),
+            ({"user": "adda"}, "did you mean ada"),
+            ({"people": ["@"]}, "an address or a name"),
+            ({"pattern": "nope"}, "no pattern 'nope'"),
+            ({"since": date(2026, 2, 1), "until": date(2026, 1, 1)}, "nothing lies between them"),
+        ]:
+            with pytest.raises(SettingError, match=said):
+                store.forget(**wish)  # type: ignore[arg-type]
+
+
+def test_two_do_not_forget_at_once(place: str) -> None:
+    with open_store(place) as store, store.database.alone("tidying"):
+        store.observe(record())
+        with open_store(place) as other, pytest.raises(StoreError, match="try again when that is done"):
+            other.forget(user="ada")
+
+
+def test_what_was_forgotten_is_noted_without_its_content(place: str) -> None:
+    with open_store(place) as store:
+        store.observe(BOTH)
+        store.forget(people=[OMAR])
+        (noted,) = store.audit().forgotten
+        assert noted.kind == "person"
+        assert noted.at == ADA.as_of.astimezone(UTC)
+        assert sum(noted.counts["observations"]) > 0
+        assert store.audit().kept_out == {"person": 1}
