@@ -33,9 +33,6 @@ class Card:
     bar: Markup
     spark: Markup
 
-    def __getattr__(self, name: str) -> object:
-        return getattr(self.pattern, name)
-
     @property
     def chance(self) -> str:
         """How likely so much support would be by chance, in words."""

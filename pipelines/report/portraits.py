@@ -64,9 +64,6 @@ class Detail:
     ahead: str
     lately: tuple[tuple[str, str], ...]
 
-    def __getattr__(self, name: str) -> object:
-        return getattr(self.card, name)
-
 
 @dataclass(frozen=True)
 class Group:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,8 @@ import jinja2
 from markupsafe import Markup
 
 from patterns.model import STATUSES
-from pipelines.report.cards import Card, ahead_of, by_person, cards_of, changes_of, last_days
+from pipelines.report.cards import ahead_of, by_person, cards_of, changes_of, last_days
+from pipelines.reporting import plural
 
 if TYPE_CHECKING:
     from pipelines.batch import Detection
@@ -55,7 +55,7 @@ def detection_html(detection: Detection) -> str:
         .render(
             css=style("pictures.css", "notebook.css"),
             title=title_of(detection),
-            subtitle=f"in {_counted(detection.observations, 'observation')} of {_people(detection.people)}",
+            subtitle=f"in {plural(detection.observations, 'observation')} of {_people(detection.people)}",
             shown=by_person(cards[:SHOWN]),
             folded=by_person(cards[SHOWN:]),
             folded_count=len(cards[SHOWN:]),
@@ -79,6 +79,7 @@ def explained_html(explained: Explained) -> str:
         .render(
             css=style("pictures.css", "notebook.css"),
             card=card,
+            pattern=pattern,
             strip=strip_svg(explained.opportunities, until=explained.until.date(), pointable=True),
             course=Markup(charts.to_svg(explained.chart())),  # noqa: S704  an element tree, written out
             changes=list(changes_of(explanation, pattern.id)),
@@ -94,14 +95,5 @@ def title_of(detection: Detection) -> str:
     return ", ".join(f"{counts.get(status, 0):,} {status}" for status in STATUSES)
 
 
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
-
-
 def _people(count: int) -> str:
     return f"{count:,} {'person' if count == 1 else 'people'}"
-
-
-def statements(cards: Sequence[Card]) -> list[str]:
-    """Their sentences."""
-    return [card.pattern.statement for card in cards]
