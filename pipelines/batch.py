@@ -198,7 +198,7 @@ def detect(
         return detect_in_frame(sources, as_of=as_of, settings=settings)
     names = [sources] if isinstance(sources, (str, Path)) else list(sources)
     options = ReadOptions(
-        until=as_of or datetime.now(UTC),
+        until=(as_of or datetime.now(UTC)).astimezone(UTC),
         user=user,
         tz=tz,
         me=tuple(address.lower() for address in me),

@@ -8,13 +8,27 @@ from typing import Any
 import click
 
 from observations.errors import HabitusError, did_you_mean
+from pipelines.commands_answers import history, patterns, show
 from pipelines.commands_detect import detect
+from pipelines.commands_forget import archive, audit, forget
 from pipelines.commands_ingest import ingest
 from pipelines.commands_observe import observe, sync
 from pipelines.commands_report import report
 from pipelines.settings import find_settings
 
-COMMANDS: tuple[click.Command, ...] = (detect, ingest, observe, sync, report)
+COMMANDS: tuple[click.Command, ...] = (
+    detect,
+    ingest,
+    observe,
+    sync,
+    patterns,
+    show,
+    history,
+    forget,
+    archive,
+    audit,
+    report,
+)
 """All commands, in the order in which the help lists them."""
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -23,10 +24,11 @@ from observations.schema import (
     empty_observations,
     unique_observations,
 )
-from patterns.evaluate import evaluate
-from patterns.frame import PATTERNS
+from patterns.candidates import PatternType
+from patterns.model import Pattern
 from patterns.settings import Settings
-from pipelines.batch import PEOPLE_AT_ONCE, Basis, Detection
+from pipelines.batch import Detection
+from pipelines.parallel import PEOPLE_AT_ONCE
 from pipelines.store.changes import Change
 from pipelines.store.database import Database, default_place
 from pipelines.store.evaluation import evaluate_people, note_told, people_to_evaluate
@@ -37,9 +39,7 @@ from pipelines.store.tables import people
 from pipelines.store.writing import Added, Position, insert_observations, keep_position, read_position
 
 if TYPE_CHECKING:
-    from pipelines.store.archive import Archived
-    from pipelines.store.audit import Audit
-    from pipelines.store.forgetting import Forgotten
+    from pipelines.answers import Shown
 
 
 def clock_at(moment: datetime | None) -> Callable[[], datetime]:
@@ -184,98 +184,118 @@ class Store:
     def patterns(
         self, user: str | None = None, *, as_of: datetime | None = None, status: str | None = None
     ) -> Detection:
-        """What a person (or everybody) habitually does: what `pipelines.detect` says of the same observations.
+        """What a person (or everybody) habitually does: what `pipelines.detect` says of the same observations, and where
+        the person has spoken, what they said (`pipelines.words`).
 
         Args:
             user: whose patterns; everybody's if null.
             as_of: the evaluation time, aware; now if null. Nothing later is looked at.
             status: only patterns with this status.
         """
-        moment = as_of or self.clock()
-        frames, rows, count = [pl.DataFrame(schema=dict(PATTERNS))], 0, 0
-        with self.database.reading() as connection:
-            for part in parts(self._whose(connection, user), PEOPLE_AT_ONCE):
-                frame = unique_observations(read_observations(connection, part, moment))
-                rows += frame.height
-                count += frame.get_column("user_id").n_unique()
-                frames.append(evaluate(frame, moment, self.settings))
-        found = pl.concat(frames)
-        if status is not None:
-            found = found.filter(pl.col("status") == status)
-        basis = Basis(lambda: self.observations(user, as_of=moment), moment, self.settings)
-        return Detection(found, rows, count, basis=basis)
+        from pipelines.answers import detected
 
-    def forget(
+        moment = self._moment(as_of)
+        with self.database.reading() as connection:
+            whose = None if user is None else self._whose(connection, user)
+        found = detected(self, whose, moment)
+        if status is None:
+            return found
+        return replace(found, frame=found.frame.filter(pl.col("status") == status))
+
+    def show(self, id: str, user: str | None = None, *, as_of: datetime | None = None) -> Shown:
+        """One pattern and everything behind it.
+
+        Args:
+            id: the pattern's id, or the beginning of it.
+            user: whose pattern; anybody's if null.
+            as_of: the evaluation time, aware; now if null.
+
+        Raises:
+            SettingError: there is no such pattern, or there are several.
+        """
+        from pipelines.answers import show
+
+        return show(self, id, user, self._moment(as_of))
+
+    def history(self, id: str, user: str | None = None, *, as_of: datetime | None = None) -> pl.DataFrame:
+        """How one pattern came to be what it is: its changes of status and what the person said of it, in order of time.
+
+        Args:
+            id, user, as_of: as for `show`.
+
+        Returns:
+            `patterns.explain.JOURNAL`; for a word of the person `after` is that word.
+
+        Raises:
+            SettingError: there is no such pattern, or there are several.
+        """
+        from pipelines.answers import history
+
+        return history(self, id, user, self._moment(as_of))
+
+    def remember(
         self,
+        text: str,
+        type: PatternType = "preference",
         *,
         user: str | None = None,
-        people: Sequence[str] = (),
-        since: date | None = None,
-        until: date | None = None,
-        pattern: str | None = None,
-        dry_run: bool = False,
-    ) -> Forgotten:
-        """Forget a user; or a person, a span of time or a pattern in that user's records, or in everybody's.
-
-        What is left is evaluated anew, no byte of the rest is left in the files of the store, and it is not let in
-        again when the same export is read once more (`pipelines.store.unwanted`).
+        rule: Mapping[str, object] | None = None,
+        until: datetime | None = None,
+        undo: bool = False,
+    ) -> Pattern:
+        """Keep what the person says of themselves: confirmed, with confidence 1, whatever they do.
 
         Args:
-            user: whose records.
-            people: addresses and names of a person in them.
-            since: the first day, on the user's calendar.
-            until: the last day; now if null.
-            pattern: id of a pattern, or the beginning of it: what supports it is forgotten with it.
-            dry_run: only say what would be forgotten.
+            text: the sentence.
+            type: the type of pattern that it is.
+            user: who says it; the only person in the store, else ``me``, if null.
+            rule: the same for machines (contract, section 3): behaviour can then be held against it.
+            until: aware; from then on it is expired.
+            undo: take it back instead.
 
         Raises:
-            SettingError: it is nothing or two things at once, or there is no such user or pattern.
-            StoreError: the store or an archive cannot be read or written; nothing is forgotten then.
+            SettingError: the text is empty, the rule is none of that type, or there is nothing to take back.
         """
-        from pipelines.store.forgetting import finish, forget
-        from pipelines.store.wishes import Wish
+        from pipelines.speaking import remember, take_back
 
-        wish = Wish(user, tuple(people), since, until, pattern)
-        if not dry_run:
-            finish(self.database, self.clock(), self.settings)
-        return forget(self.database, wish, self.clock(), self.settings, dry_run=dry_run)
+        if undo:
+            return take_back(self, text, type, user)
+        return remember(self, text, type, user, rule, until)
 
-    def finish_forgetting(self) -> tuple[str, ...] | None:
-        """Do what a crash kept a forgetting from; in words, where something may still be. Null if there was nothing."""
-        from pipelines.store.forgetting import finish
-
-        return finish(self.database, self.clock(), self.settings)
-
-    def allow_again(self, *, user: str | None = None, people: Sequence[str] = ()) -> int:
-        """Let in again what was forgotten: of a user, of a person, or all of it; how many rules kept it out."""
-        from pipelines.store.forgetting import allow_again
-
-        return allow_again(self.database, user, people)
-
-    def archive(self, older_than: timedelta, to: Path | None = None) -> Archived:
-        """Move old observations into Parquet files, a month each. Every answer stays what it is.
+    def confirm(self, id: str, user: str | None = None, *, undo: bool = False) -> Pattern:
+        """Keep that the person says a pattern is right: it is confirmed whatever the count. The pattern, as it is then.
 
         Args:
-            older_than: how old an observation has to be, not negative.
-            to: the folder; the one beside the store if null.
+            id, user: as for `show`.
+            undo: take the word back.
 
         Raises:
-            StoreError: the database or a file cannot be read or written. Nothing is lost then.
+            SettingError: there is no such pattern, or there are several; or there is no such word to take back.
         """
-        from pipelines.store.archive import archive_observations
+        from pipelines.speaking import say
 
-        self.finish_forgetting()
-        return archive_observations(self.database, self.clock() - older_than, to)
+        return say(self, "confirmed", id, user, undo=undo)
 
-    def audit(self, user: str | None = None) -> Audit:
-        """What is stored of a user (of everybody if null): kinds, counts, spans, for how long, and where.
+    def dismiss(self, id: str, user: str | None = None, *, undo: bool = False) -> Pattern:
+        """Keep that the person does not want a pattern: it is not shown until what comes after confirms it alone.
 
-        Raises:
-            SettingError: nothing is stored of that user.
+        Args, raises: as for `confirm`.
         """
-        from pipelines.store.audit import audit
+        from pipelines.speaking import say
 
-        return audit(self.database, user)
+        return say(self, "dismissed", id, user, undo=undo)
+
+    def pin(self, id: str, user: str | None = None, *, undo: bool = False) -> Pattern:
+        """Keep that the person wants a pattern first in the profile.
+
+        Args, raises: as for `confirm`.
+        """
+        from pipelines.speaking import say
+
+        return say(self, "pinned", id, user, undo=undo)
+
+    def _moment(self, as_of: datetime | None) -> datetime:
+        return (as_of or self.clock()).astimezone(UTC)
 
     @staticmethod
     def _whose(connection: Connection, user: str | None) -> list[Person]:
