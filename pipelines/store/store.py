@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -40,6 +40,9 @@ from pipelines.store.writing import Added, Position, insert_observations, keep_p
 
 if TYPE_CHECKING:
     from pipelines.answers import Shown
+    from pipelines.store.archive import Archived
+    from pipelines.store.audit import Audit
+    from pipelines.store.forgetting import Forgotten
 
 
 def clock_at(moment: datetime | None) -> Callable[[], datetime]:
@@ -293,6 +296,78 @@ class Store:
         from pipelines.speaking import say
 
         return say(self, "pinned", id, user, undo=undo)
+
+    def forget(
+        self,
+        *,
+        user: str | None = None,
+        people: Sequence[str] = (),
+        since: date | None = None,
+        until: date | None = None,
+        pattern: str | None = None,
+        dry_run: bool = False,
+    ) -> Forgotten:
+        """Forget a user; or a person, a span of time or a pattern in that user's records, or in everybody's.
+
+        What is left is evaluated anew, no byte of the rest is left in the files of the store, and it is not let in
+        again when the same export is read once more (`pipelines.store.unwanted`).
+
+        Args:
+            user: whose records.
+            people: addresses and names of a person in them.
+            since: the first day, on the user's calendar.
+            until: the last day; now if null.
+            pattern: id of a pattern, or the beginning of it: what supports it is forgotten with it.
+            dry_run: only say what would be forgotten.
+
+        Raises:
+            SettingError: it is nothing or two things at once, or there is no such user or pattern.
+            StoreError: the store or an archive cannot be read or written; nothing is forgotten then.
+        """
+        from pipelines.store.forgetting import finish, forget
+        from pipelines.store.wishes import Wish
+
+        wish = Wish(user, tuple(people), since, until, pattern)
+        if not dry_run:
+            finish(self.database, self.clock(), self.settings)
+        return forget(self.database, wish, self.clock(), self.settings, dry_run=dry_run)
+
+    def finish_forgetting(self) -> tuple[str, ...] | None:
+        """Do what a crash kept a forgetting from; in words, where something may still be. Null if there was nothing."""
+        from pipelines.store.forgetting import finish
+
+        return finish(self.database, self.clock(), self.settings)
+
+    def allow_again(self, *, user: str | None = None, people: Sequence[str] = ()) -> int:
+        """Let in again what was forgotten: of a user, of a person, or all of it; how many rules kept it out."""
+        from pipelines.store.forgetting import allow_again
+
+        return allow_again(self.database, user, people)
+
+    def archive(self, older_than: timedelta, to: Path | None = None) -> Archived:
+        """Move old observations into Parquet files, a month each. Every answer stays what it is.
+
+        Args:
+            older_than: how old an observation has to be, not negative.
+            to: the folder; the one beside the store if null.
+
+        Raises:
+            StoreError: the database or a file cannot be read or written. Nothing is lost then.
+        """
+        from pipelines.store.archive import archive_observations
+
+        self.finish_forgetting()
+        return archive_observations(self.database, self.clock() - older_than, to)
+
+    def audit(self, user: str | None = None) -> Audit:
+        """What is stored of a user (of everybody if null): kinds, counts, spans, for how long, and where.
+
+        Raises:
+            SettingError: nothing is stored of that user.
+        """
+        from pipelines.store.audit import audit
+
+        return audit(self.database, user)
 
     def _moment(self, as_of: datetime | None) -> datetime:
         return (as_of or self.clock()).astimezone(UTC)
