@@ -205,7 +205,7 @@ def _print_forgotten(done: Forgotten, form: str) -> None:
         verb = "would go" if done.only_shown else "gone"
         table = _table("where", verb, "would change" if done.only_shown else "changed")
         for count in done.counts:
-            table.add_row(count.place, f"{count.gone:,}", f"{count.altered:,}")
+            _add(table, count.place, f"{count.gone:,}", f"{count.altered:,}")
         _show(table)
         if done.kind == "pattern":
             click.echo(
@@ -235,7 +235,7 @@ def _print_audit(found: Audit) -> None:
     table = _table("user", "type", "action", "count", "from", "to", "where", "kept")
     for one in found.observations:
         span = (f"{one.first:%Y-%m-%d}", f"{one.last:%Y-%m-%d}")
-        table.add_row(one.user, one.type, one.action, f"{one.count:,}", *span, one.where, one.retention)
+        _add(table, one.user, one.type, one.action, f"{one.count:,}", *span, one.where, one.retention)
     _show(table)
     table = _table("user", "what", "count", "size", "kept")
     for derived in found.derived:
@@ -245,13 +245,13 @@ def _print_audit(found: Audit) -> None:
     _show(table)
     table = _table("place", "size", "holds")
     for place in found.places:
-        table.add_row(place.place, "unknown" if place.size is None else _size(place.size), place.holds)
+        _add(table, place.place, "unknown" if place.size is None else _size(place.size), place.holds)
     _show(table)
     if found.forgotten:
         table = _table("forgotten", "kind", "gone", "changed")
         for done in found.forgotten:
             gone, changed = (sum(pair[side] for pair in done.counts.values()) for side in (0, 1))
-            table.add_row(f"{done.at:%Y-%m-%d %H:%M} UTC", done.kind, f"{gone:,}", f"{changed:,}")
+            _add(table, f"{done.at:%Y-%m-%d %H:%M} UTC", done.kind, f"{gone:,}", f"{changed:,}")
         _show(table)
     if found.kept_out:
         kinds = ", ".join(plural(count, kind) for kind, count in found.kept_out.items())

@@ -149,9 +149,15 @@ def _summary(result: Streamed) -> str:
         plural(result.changes, "status change"),
     ]
     said = ", ".join(parts)
+    if result.forgotten:
+        said += f"; {_kept_out(result.forgotten)}"
     if result.stopped is not None:
         said += f"; stopped by {result.stopped.name} after line {result.last_line:,}, all of which is stored"
     return said
+
+
+def _kept_out(count: int) -> str:
+    return f"{plural(count, 'observation')} kept out as forgotten (habitus forget --allow-again lets them in)"
 
 
 def warn_of_the_clock(newest: datetime | None, now: datetime) -> None:
@@ -189,6 +195,8 @@ def _print_synced(synced: Synced) -> None:
         click.echo(f"{change.user_id}: {change.statement}: {arrow} ({change.reason})")
     if rest := len(synced.changes) - len(told):
         click.echo(f"{plural(rest, 'other status change')} of patterns that are not confirmed", err=True)
+    if forgotten := sum(source.forgotten for source in synced.sources):
+        click.echo(_kept_out(forgotten), err=True)
     problems = [source.problem for source in synced.sources if source.problem]
     for problem in problems:
         click.echo(f"Error: {problem}", err=True)

@@ -51,6 +51,7 @@ class Streamed:
     Attributes:
         read: observations.
         new: those that were not in the store.
+        forgotten: those that were left out, or let in without a person, because that was forgotten.
         rejects: lines that could not be read.
         changes: status changes that were told.
         last_line: number of the last line that was dealt with.
@@ -60,6 +61,7 @@ class Streamed:
 
     read: int = 0
     new: int = 0
+    forgotten: int = 0
     rejects: int = 0
     changes: int = 0
     last_line: int = 0
@@ -134,6 +136,7 @@ class Stream:
             self.note(note)
         self.result.read += frame.height
         self.result.new += len(added)
+        self.result.forgotten += added.forgotten
         self.result.last_line = lines.first + lines.count - 1
         self._dirty |= bool(added.new)
         if 0 < len(added) <= FEW:

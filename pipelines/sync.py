@@ -34,6 +34,7 @@ class SyncedSource:
         name: as it was given.
         read: observations that it gave.
         new: those that were not in the store.
+        forgotten: those that were left out, or let in without a person, because that was forgotten.
         rejects: records that could not be read.
         unchanged: whether it was passed over, being what it was the last time.
         problem: why it could not be read; null if it could.
@@ -43,6 +44,7 @@ class SyncedSource:
     name: str
     read: int = 0
     new: int = 0
+    forgotten: int = 0
     rejects: int = 0
     unchanged: bool = False
     problem: str | None = None
@@ -93,15 +95,17 @@ def _sync(store: Store, name: str, options: ReadOptions, report: ReadingReport) 
     if last is not None and signature is not None and last.said == signature:
         return SyncedSource(name, unchanged=True)
     found = find_sources([name])
-    own, new = ReadingReport(), 0
+    own, new, forgotten = ReadingReport(), 0, 0
     own.add_all(found.notes)
     with reading_progress() as reading:
         for batch in reading.watch(read_sources(found.sources, options, own, keep_repeats=True)):
-            new += len(store.add(batch.observations))
+            added = store.add(batch.observations)
+            new += len(added)
+            forgotten += added.forgotten
     report.sources.update(own.sources)
     settled = signature if _is_settled(own) else None
     store.keep_position(Position(label, 0, own.observations, settled or "null"))
-    return SyncedSource(name, own.observations, new, own.count("reject"))
+    return SyncedSource(name, own.observations, new, forgotten, own.count("reject"))
 
 
 def _is_settled(report: ReadingReport) -> bool:

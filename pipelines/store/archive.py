@@ -20,7 +20,7 @@ from sqlalchemy import Connection, delete, func, select, text
 
 from observations.errors import StoreError
 from observations.schema import concat_observations
-from pipelines.store.archive_files import drop_file, read_archives, read_file, sweep, write_file
+from pipelines.store.archive_files import announce, drop_file, read_archives, read_file, sweep, write_file
 from pipelines.store.database import Database
 from pipelines.store.moments import as_moment, as_number
 from pipelines.store.reading import parts, read_people, read_stored
@@ -64,6 +64,8 @@ def archive_observations(database: Database, before: datetime, folder: Path | No
     with tidying(database):
         with database.reading() as connection:
             months = _months(connection, before)
+        if months:
+            database.write(partial(announce, folder=folder))
         for month in months:
             path, count = database.write(partial(_move, month=month, before=before, folder=folder))
             moved[path] += count

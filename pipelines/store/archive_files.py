@@ -130,22 +130,37 @@ def without_archived(connection: Connection, rows: Sequence[Row]) -> Sequence[Ro
     return [row for row in rows if (row.user, row.id, row.version) not in repeated] if repeated else rows
 
 
+def announce(connection: Connection, folder: Path | None) -> None:
+    """Keep where files will be, and what tells them from those of another store, before the first: none is lost sight of.
+
+    Args:
+        connection: in a writing transaction of its own.
+        folder: null for the folder beside the store.
+
+    Raises:
+        StoreError: there is no folder beside a store on a server.
+    """
+    if fact(connection, _MARK) is None:
+        keep_fact(connection, _MARK, secrets.token_hex(4))
+    place = _place(folder, "any")
+    _path(connection, place)
+    keep_fact(connection, _FOLDERS, _folders(connection) | {str(Path(place).parent)})
+
+
 def write_file(connection: Connection, folder: Path | None, month: str, frame: pl.DataFrame) -> Archive:
     """A new file with these observations, durable and listed; it counts when the transaction does.
 
     Args:
         connection: in a writing transaction.
-        folder: where to; null for the folder beside the store.
+        folder: where to, as announced; null for the folder beside the store.
         month: which it is.
         frame: an observation frame with a row at least.
 
     Raises:
-        StoreError: there is no folder beside a store on a server, or it cannot be written.
+        StoreError: it cannot be written.
     """
-    name = f"{month}.{_mark(connection)}.{secrets.token_hex(4)}.parquet"
-    place = name if folder is None else str(folder.expanduser().absolute() / name)
+    place = _place(folder, f"{month}.{fact(connection, _MARK)}.{secrets.token_hex(4)}.parquet")
     path = _path(connection, place)
-    keep_fact(connection, _FOLDERS, _folders(connection) | {str(Path(place).parent)})
     try:
         _write(path, frame.sort(ORDER))
     except OSError as error:
@@ -167,7 +182,7 @@ def drop_file(connection: Connection, archive: Archive) -> None:
 def sweep(connection: Connection) -> None:
     """Remove the files of this store that do not count. Nobody else may be archiving or forgetting."""
     listed = {archive.path for archive in read_archives(connection)}
-    ours = re.compile(rf"\.?\d{{4,}}-\d\d\.{_said_mark(connection)}\.[0-9a-f]{{8}}\.parquet(\.part)?")
+    ours = re.compile(rf"\.?\d{{4,}}-\d\d\.{fact(connection, _MARK)}\.[0-9a-f]{{8}}\.parquet(\.part)?")
     for folder in (_path(connection, str(Path(said) / "any")).parent for said in _folders(connection)):
         if folder.is_dir():
             for path in folder.iterdir():
@@ -203,17 +218,9 @@ def _path(connection: Connection, place: str) -> Path:
     return database.with_name(f"{database.name}-archive") / place
 
 
-def _mark(connection: Connection) -> str:
-    """What the names of this store's files have in common, so that two stores can share a folder."""
-    mark = _said_mark(connection)
-    if not mark:
-        mark = secrets.token_hex(4)
-        keep_fact(connection, _MARK, mark)
-    return mark
-
-
-def _said_mark(connection: Connection) -> str:
-    return str(fact(connection, _MARK) or "")
+def _place(folder: Path | None, name: str) -> str:
+    """How the store calls a file in a folder."""
+    return name if folder is None else str(folder.expanduser().absolute() / name)
 
 
 def _folders(connection: Connection) -> set[str]:

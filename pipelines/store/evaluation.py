@@ -172,8 +172,10 @@ def _save(
     """Put the new answer in the place of the old one; what differs from what was told."""
     asked = [person.number for person in current]
     there = {p.number: p for p in read_people(connection, people.c.number.in_(asked), locked=True)}
-    # Another process may have evaluated more than was there when this one began, or forgotten somebody.
-    whose = [p for p in current if p.number in there and there[p.number].evaluated <= p.changed]
+    # Another process may have evaluated more than was there when this one began, or forgotten somebody, whose number
+    # somebody else may have by now.
+    still = [p for p in current if p.number in there and there[p.number].name == p.name]
+    whose = [p for p in still if there[p.number].evaluated <= p.changed]
     changes = _changes(connection, whose, rows, now)
     numbers = [person.number for person in whose]
     for table, new in ((patterns, rows.patterns), (journal, rows.journal)):
