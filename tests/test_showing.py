@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import polars as pl
 import pytest
@@ -70,6 +71,16 @@ def test_people_are_told_apart(found: Detection) -> None:
     page = html.fromstring(detect_in_frame(both)._repr_html_())
     assert {heading.text_content() for heading in page.xpath("//th[@scope='rowgroup']")} == {"ada", "bea"}
     assert "rowgroup" not in found._repr_html_()
+
+
+def test_what_the_store_says_shows_itself_too(tmp_path: Path) -> None:
+    from pipelines.store import Store
+
+    with Store(str(tmp_path / "habits.db")) as store:
+        store.add(PERSON.observations)
+        said = store.patterns(as_of=PERSON.as_of)
+        assert "hb-spark" in said._repr_html_().partition("</style>")[2]
+        assert said.explain(said.patterns[0]).opportunities.height > 0
 
 
 def test_without_its_observations_a_detection_shows_all_but_the_weeks(found: Detection) -> None:

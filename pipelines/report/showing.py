@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SHOWN, FOLDED = 20, 200
 """Patterns that are shown at once, and those that unfold; the rest is only counted."""
 
-OBSERVATIONS_WITH_WEEKS = 200_000
+OBSERVATIONS_WITH_WEEKS = 100_000
 """Up to so many observations the weeks of each pattern are drawn, which takes as long as detecting it did."""
 
 
