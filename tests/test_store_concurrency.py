@@ -7,6 +7,7 @@ import threading
 import time
 from datetime import datetime
 from multiprocessing.connection import Connection
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 import polars as pl
@@ -85,7 +86,35 @@ def test_two_write_and_ten_read(place: str) -> None:
         assert store.patterns().to_ndjson() == detect(FRAME, as_of=ADA.as_of).to_ndjson()
         with store.database.reading() as connection:
             counted = connection.execute(select(people.c.name, people.c.observations)).all()
-    assert {row.name: row.observations for row in counted} == dict(FRAME.group_by("user_id").len().iter_rows())
+    assert {row.name: row.observations for row in counted} == dict(
+        FRAME.group_by("user_id").len().iter_rows()
+    )
+
+
+def open_new(place: str, together: Barrier, said: Connection) -> None:
+    """Open a store that is not there yet, at the same moment as others."""
+    together.wait()
+    try:
+        with Store(place) as store:
+            said.send(store.people())
+    except BaseException as error:
+        said.send(repr(error))
+
+
+def test_many_that_create_a_store_at_once_all_find_it(place: str) -> None:
+    together = CONTEXT.Barrier(6)
+    ends, processes = [], []
+    for _ in range(6):
+        hear, say = CONTEXT.Pipe(duplex=False)
+        process = CONTEXT.Process(target=open_new, args=(place, together, say))
+        process.start()
+        say.close()
+        ends.append(hear)
+        processes.append(process)
+    assert [end.recv() for end in ends] == [[]] * 6
+    for process, end in zip(processes, ends, strict=True):
+        process.join()
+        end.close()
 
 
 def test_many_threads_read_one_store(tmp_path: Path) -> None:

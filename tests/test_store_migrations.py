@@ -45,8 +45,3 @@ def test_a_store_of_an_older_version_is_brought_up_with_all_that_is_in_it(dump: 
             assert reading.execute(text("SELECT version_num FROM alembic_version")).scalar() == NEWEST
             assert reading.execute(text("SELECT count(*) FROM patterns")).scalar() == 1
             assert reading.execute(text("SELECT count(*) FROM journal")).scalar() == 2
-
-
-def test_two_that_create_a_store_at_once_both_find_it(place: str) -> None:
-    with Store(place) as first, Store(place) as second:
-        assert first.people() == second.people() == []
