@@ -98,14 +98,13 @@ def forget(
             return
         if not (user or names or start or end or pattern) and _finish(store):
             return
-        shown = _forget(store, user, names, start, end, pattern, dry_run=True)
-        if dry_run or not shown:
-            _print_forgotten(shown, form)
-            return
-        if not yes and sys.stdin.isatty():
+        if not dry_run and not yes and sys.stdin.isatty():
+            shown = _forget(store, user, names, start, end, pattern, dry_run=True)
             _print_forgotten(shown, "table")
+            if not shown:
+                return
             click.confirm("Forget this for good?", abort=True)
-        _print_forgotten(_forget(store, user, names, start, end, pattern, dry_run=False), form)
+        _print_forgotten(_forget(store, user, names, start, end, pattern, dry_run=dry_run), form)
 
 
 @click.command()
