@@ -11,7 +11,6 @@ from observations.errors import HabitusError, did_you_mean
 from pipelines.commands_answers import history, patterns, show
 from pipelines.commands_detect import detect
 from pipelines.commands_forget import archive, audit, forget
-from pipelines.commands_forget import archive, audit, forget
 from pipelines.commands_ingest import ingest
 from pipelines.commands_observe import observe, sync
 from pipelines.commands_report import report
@@ -25,9 +24,6 @@ COMMANDS: tuple[click.Command, ...] = (
     patterns,
     show,
     history,
-    forget,
-    archive,
-    audit,
     forget,
     archive,
     audit,
