@@ -33,6 +33,7 @@ from pipelines.evaluator import AT_ONCE, Evaluator
 from pipelines.lines import Lines, LineSource
 from pipelines.store.changes import Change
 from pipelines.store.store import Store
+from pipelines.store.writing import LONGEST_NAME
 
 IDLE_SECONDS = 0.05
 """So long nothing comes in before there is time to evaluate."""
@@ -131,7 +132,11 @@ class Stream:
         if self.options.since is not None:
             frame = frame.filter(pl.col("at") >= self.options.since)
         added = self.store.add(frame, lines.position)
-        for note in batch.notes:
+        notes = batch.notes
+        if added.refused:
+            message = f"the id or user has a NUL in it or more than {LONGEST_NAME} characters; the record is left out"
+            notes += (Note("reject", self.source.label, "bad_name", message, count=added.refused),)
+        for note in notes:
             self.result.rejects += note.count if note.level == "reject" else 0
             self.note(note)
         self.result.read += frame.height

@@ -95,17 +95,18 @@ def _sync(store: Store, name: str, options: ReadOptions, report: ReadingReport) 
     if last is not None and signature is not None and last.said == signature:
         return SyncedSource(name, unchanged=True)
     found = find_sources([name])
-    own, new, forgotten = ReadingReport(), 0, 0
+    own, new, forgotten, refused = ReadingReport(), 0, 0, 0
     own.add_all(found.notes)
     with reading_progress() as reading:
         for batch in reading.watch(read_sources(found.sources, options, own, keep_repeats=True)):
             added = store.add(batch.observations)
             new += len(added)
             forgotten += added.forgotten
+            refused += added.refused
     report.sources.update(own.sources)
     settled = signature if _is_settled(own) else None
     store.keep_position(Position(label, 0, own.observations, settled or "null"))
-    return SyncedSource(name, own.observations, new, forgotten, own.count("reject"))
+    return SyncedSource(name, own.observations, new, forgotten, own.count("reject") + refused)
 
 
 def _is_settled(report: ReadingReport) -> bool:

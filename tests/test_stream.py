@@ -99,6 +99,22 @@ def test_a_bad_line_is_named_and_its_neighbours_are_taken(tmp_path: Path) -> Non
     assert (run.result.read, run.result.rejects, run.result.last_line) == (5, 2, 8)
 
 
+def test_an_id_that_no_database_can_keep_is_a_reject(place: str) -> None:
+    odd = [
+        f'{{"id": "{id}", "type": "tea", "action": "brewed", "timestamp": "2026-01-05T07:00:00Z"}}\n'.encode()
+        for id in ("x" * 601, "a\\u0000b", "é" * 600)
+    ]
+    with Store(place, clock=clock_at(AS_OF)) as store:
+        run = stream_chunks(store, [*odd, LINES[0]], gap_seconds=0.01)
+        assert store.observations().height == 2
+    assert run.result.rejects == 2
+    assert all(
+        "has a NUL in it or more than 600 characters" in note.message
+        for note in run.notes
+        if note.level == "reject"
+    )
+
+
 # --- what is foretold -----------------------------------------------------------------------------------------
 
 TEA = every(1, 14)

@@ -23,6 +23,9 @@ GROWTH, HEADSTART = 2, 50
 """A person is evaluated at the latest with this many times the observations of last time, and so many more: what all
 evaluations of a growing history cost together stays in proportion to it."""
 
+LONGEST_NAME = 600
+"""Characters, of four bytes at most, that an id or a user's name may have."""
+
 NAMES_AT_ONCE = 5_000
 """Names asked for in one statement: databases bound the number of parameters."""
 
@@ -53,12 +56,14 @@ class Added:
         new: (user, id) of each record that was not there.
         grown: whether somebody's observations have doubled since they were evaluated.
         forgotten: records that were left out, or let in without a person, because that was forgotten.
+        refused: records that were left out because their id or user is no name that every database can keep.
 
     """
 
     new: frozenset[tuple[str, str]]
     grown: bool
     forgotten: int = 0
+    refused: int = 0
 
     def __len__(self) -> int:
         return len(self.new)
@@ -72,7 +77,9 @@ def has_grown(rows: int, evaluated_rows: int) -> bool:
 def insert_observations(connection: Connection, frame: pl.DataFrame) -> Added:
     """Add the records of an observation frame that the store does not have yet, and that were not forgotten."""
     frame, forgotten = admitted(connection, frame)
-    rows = sorted(without_archived(connection, list(encode(frame))), key=lambda row: (row.user, row.at))
+    coded = list(encode(frame))
+    kept = [row for row in coded if _is_name(row.id) and _is_name(row.user)]
+    rows = sorted(without_archived(connection, kept), key=lambda row: (row.user, row.at))
     known = _people(connection, [user for user, _ in groupby(rows, key=lambda row: row.user)])
     numbers = {name: person.number for name, person in known.items()}
     numbers_of_shapes = _numbers_of_shapes(connection, numbers, {(row.user, row.shape) for row in rows})
@@ -100,7 +107,13 @@ def insert_observations(connection: Connection, frame: pl.DataFrame) -> Added:
             for user, count in counts.items()
         ),
         forgotten,
+        len(coded) - len(kept),
     )
+
+
+def _is_name(text: str) -> bool:
+    """Whether it can be the key of a row: PostgreSQL takes 2,700 bytes at most, and no NUL."""
+    return len(text) <= LONGEST_NAME and "\0" not in text
 
 
 def keep_position(connection: Connection, position: Position, now: datetime) -> None:
