@@ -3,6 +3,9 @@
 A thousand people; ten thousand observations in one store, a million in the other (`HABITUS_BENCHMARK_ROWS`
 makes it fewer). Each store also has people who are one cup of tea away from a confirmed habit: each of them is
 asked once, and what is timed is from the line's way in to the line's way out.
+
+On two cores, each of which had two or three other programs to run as well: 13,000/s into ten thousand, 21,000/s into
+200,000; 145 bytes an observation, with what is believed; 12 ms of processor for an answer, so 17 ms there.
 """
 
 from __future__ import annotations
