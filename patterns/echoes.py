@@ -12,7 +12,8 @@ import numpy as np
 
 from patterns.arrays import Flags
 from patterns.candidates import Candidates
-from patterns.lifecycle import Standing, Status
+from patterns.lifecycle import Standing
+from patterns.state import Status
 
 _SHARE = 0.8
 """Share of its support that another pattern must account for."""

@@ -23,10 +23,11 @@ from patterns.candidates import Candidates
 from patterns.confidence import NEVER
 from patterns.evaluate import Found, find, log_of, ordered
 from patterns.frame import moments
-from patterns.lifecycle import Status, course_of, fold, prospect
+from patterns.lifecycle import Course, Prospect, Standing, fold_fully
 from patterns.log import OCCASION_GAP, Log
 from patterns.settings import Settings
 from patterns.significance import allowed
+from patterns.state import Status
 
 OPPORTUNITIES: Mapping[str, pl.DataType] = {
     "pattern_id": pl.String(),
@@ -128,10 +129,12 @@ class _Behind:
     @classmethod
     def of(cls, log: Log, found: Found, settings: Settings) -> _Behind:
         names = found.patterns.select(pattern_id="id", user_id="user_id")
+        candidates = found.candidates
+        standing, course, prospect = fold_fully(candidates, log.as_of_local[candidates.user], settings)
         return cls(
-            _opportunities(log, found.candidates, names, settings),
-            _journal(log, found.candidates, names, settings),
-            _outlook(log, found.candidates, names, settings),
+            _opportunities(log, candidates, course, names),
+            _journal(log, candidates, standing, names),
+            _outlook(log, candidates, standing, prospect, names, settings),
         )
 
 
@@ -145,8 +148,8 @@ def _joined(parts: list[pl.DataFrame], schema: Mapping[str, pl.DataType]) -> pl.
     return pl.concat([pl.DataFrame(schema=dict(schema)), *parts]).sort(by, maintain_order=True)
 
 
-def _opportunities(log: Log, candidates: Candidates, names: pl.DataFrame, settings: Settings) -> pl.DataFrame:
-    trials, course = candidates.trials, course_of(candidates, settings)
+def _opportunities(log: Log, candidates: Candidates, course: Course, names: pl.DataFrame) -> pl.DataFrame:
+    trials = candidates.trials
     row = np.flatnonzero(course.episode >= 0)
     of = trials.candidate[row]
     number = np.concatenate([[0], np.cumsum(np.diff(course.episode[row]) != 0)])
@@ -161,8 +164,8 @@ def _opportunities(log: Log, candidates: Candidates, names: pl.DataFrame, settin
     )
 
 
-def _journal(log: Log, candidates: Candidates, names: pl.DataFrame, settings: Settings) -> pl.DataFrame:
-    changes = fold(candidates, log.as_of_local[candidates.user], settings).transitions
+def _journal(log: Log, candidates: Candidates, standing: Standing, names: pl.DataFrame) -> pl.DataFrame:
+    changes = standing.transitions
     of = [t.candidate for t in changes]
     local = np.array([t.local for t in changes], dtype=np.int64)
     event = np.array([t.event for t in changes], dtype=np.int64)
@@ -181,9 +184,14 @@ def _journal(log: Log, candidates: Candidates, names: pl.DataFrame, settings: Se
     )
 
 
-def _outlook(log: Log, candidates: Candidates, names: pl.DataFrame, settings: Settings) -> pl.DataFrame:
-    now = log.as_of_local[candidates.user]
-    standing, ahead = fold(candidates, now, settings), prospect(candidates, now, settings)
+def _outlook(
+    log: Log,
+    candidates: Candidates,
+    standing: Standing,
+    ahead: Prospect,
+    names: pl.DataFrame,
+    settings: Settings,
+) -> pl.DataFrame:
     due = np.where(standing.status == Status.expired, NEVER, standing.due)
     status = np.array([s.name for s in Status])
     return names.with_columns(

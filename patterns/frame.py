@@ -15,10 +15,11 @@ from patterns.arrays import Flags, Ints, ranges
 from patterns.candidates import Candidates, Rule, Trials
 from patterns.confidence import NEVER
 from patterns.lacks import lacking
-from patterns.lifecycle import Standing, Status
+from patterns.lifecycle import Standing
 from patterns.log import Log
 from patterns.settings import Settings
 from patterns.significance import binomial_tail, rate_interval
+from patterns.state import Status
 from patterns.statement import statement
 
 PATTERNS: Mapping[str, pl.DataType] = {

@@ -6,9 +6,10 @@ import numpy as np
 
 from patterns.arrays import Floats, Ints
 from patterns.candidates import Candidates
-from patterns.lifecycle import Standing, Status
+from patterns.lifecycle import Standing
 from patterns.settings import Settings
 from patterns.significance import allowed, binomial_tail, surely_above
+from patterns.state import Status
 from patterns.statement import unit_of
 
 _HORIZON = 400

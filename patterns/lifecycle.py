@@ -23,46 +23,17 @@ is known of it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from enum import IntEnum
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from patterns.arrays import Flags, Floats, Ints
 from patterns.candidates import Candidates, Trials
-from patterns.confidence import NEVER, RECENT, Components, components, days_until_expiry, decay
+from patterns.confidence import NEVER, Components, days_until_expiry, decay
 from patterns.log import MICROSECONDS_PER_DAY, OCCASION_GAP
 from patterns.settings import Settings
 from patterns.significance import allowed, binomial_tail, surely_above
-
-
-class Status(IntEnum):
-    """Where a pattern stands."""
-
-    tracking = 0
-    confirmed = 1
-    expired = 2
-
-
-@dataclass(frozen=True)
-class Transition:
-    """One change of status: when (wall clock, µs), from, to, why, and the figures of that moment.
-
-    Attributes:
-        before: the status left; null where an episode begins.
-        event: the event at which it happened, -1 where time alone did it.
-
-    """
-
-    candidate: int
-    local: int
-    before: Status | None
-    after: Status
-    reason: str
-    confidence: float
-    support: int
-    opportunities: int
-    event: int
+from patterns.state import State, Status, Transition
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,38 +110,41 @@ def fold(candidates: Candidates, now: Ints, settings: Settings) -> Standing:
     return _standing(_run(candidates, now, settings), now, settings)
 
 
-def course_of(candidates: Candidates, settings: Settings) -> Course:
-    """The course of each candidate through its trials."""
+def fold_fully(candidates: Candidates, now: Ints, settings: Settings) -> tuple[Standing, Course, Prospect]:
+    """What `fold` returns, what it saw on its way, and what comes next."""
     trials = len(candidates.trials.candidate)
     course = Course(np.full(trials, -1, dtype=np.int64), np.full(trials, np.nan))
-    _run(candidates, np.full(len(candidates), NEVER), settings, course)
-    return course
+    state = _run(candidates, now, settings, course)
+    prospect = Prospect(
+        _after_one_more(state, True, candidates, now, settings),
+        _after_one_more(state, False, candidates, now, settings),
+        _expires(state, settings),
+    )
+    return _standing(state, now, settings), course, prospect
 
 
-def prospect(candidates: Candidates, now: Ints, settings: Settings) -> Prospect:
-    """What one more outcome would change, and what silence will."""
-    everyone = np.arange(len(candidates))
-    after: dict[bool, Ints] = {}
-    expires = np.full(len(candidates), NEVER, dtype=np.int64)
-    for hit in (True, False):
-        state = _run(candidates, now, settings)
-        due = np.maximum(state.due, now)
-        if hit:
-            undecayed = state.components(everyone, settings).confidence(settings)
-            days = days_until_expiry(undecayed, settings)
-            from_ = _decays_from(state, everyone, settings)
-            ends = state.live & np.isfinite(days)
-            expires[ends] = from_[ends] + np.ceil(days[ends] * MICROSECONDS_PER_DAY).astype(np.int64)
-        more = Trials(everyone, due, np.full(len(candidates), hit), everyone * 0 - 1, due)
-        imagined = replace(candidates, trials=more)
-        _take(state, everyone, everyone, imagined, np.ones(len(candidates)), settings)
-        _judge(state, everyone, everyone, imagined, _Judge(imagined, settings))
-        after[hit] = state.status
-    return Prospect(after[True], after[False], expires)
+def _after_one_more(state: State, hit: bool, candidates: Candidates, now: Ints, settings: Settings) -> Ints:
+    """(candidates,) the status after one more support, or one more miss, when it is next due."""
+    imagined, everyone = state.copy(), np.arange(len(candidates))
+    due = np.maximum(state.due, now)
+    more = Trials(everyone, due, np.full(len(candidates), hit), everyone * 0 - 1, due)
+    candidates = replace(candidates, trials=more)
+    _take(imagined, everyone, everyone, candidates, np.ones(len(candidates)), settings)
+    _judge(imagined, everyone, everyone, candidates, _Judge(candidates, settings))
+    return imagined.status
 
 
-def _run(candidates: Candidates, now: Ints, settings: Settings, course: Course | None = None) -> _State:
-    state = _State.fresh(len(candidates))
+def _expires(state: State, settings: Settings) -> Ints:
+    """(candidates,) the wall clock at which each expires unless seen, µs; `NEVER` where it is or never does."""
+    everyone = np.arange(len(state.status))
+    days = days_until_expiry(state.components(everyone, settings).confidence(settings), settings)
+    ends = state.live & np.isfinite(days)
+    late = np.ceil(np.where(ends, days, 0) * MICROSECONDS_PER_DAY).astype(np.int64)
+    return np.where(ends, _decays_from(state, everyone, settings) + late, NEVER)
+
+
+def _run(candidates: Candidates, now: Ints, settings: Settings, course: Course | None = None) -> State:
+    state = State.fresh(len(candidates))
     judge = _Judge(candidates, settings)
     trials = candidates.trials
     votes = trials.votes().astype(np.float64)
@@ -196,94 +170,6 @@ def _run(candidates: Candidates, now: Ints, settings: Settings, course: Course |
     return state
 
 
-@dataclass(eq=False)
-class _State:
-    """Everything the fold remembers; every array is (candidates,), `recent` (candidates, 5)."""
-
-    status: Ints
-    live: Flags  # an episode is running
-    episode: Ints
-    support: Ints
-    opportunities: Ints
-    occasions: Ints
-    contradictions: Ints
-    first: Ints
-    last: Ints
-    missed: Ints  # the last miss that was a contradiction
-    due: Ints
-    recent: Ints
-    confirmed: Ints
-    confirmed_event: Ints
-    expired: Ints
-    vote_support: Floats
-    vote_opportunities: Floats
-    all_support: Floats
-    all_opportunities: Floats
-    transitions: list[Transition] = field(default_factory=list)
-
-    @classmethod
-    def fresh(cls, n: int) -> _State:
-        def zero() -> Ints:
-            return np.zeros(n, dtype=np.int64)
-
-        def never() -> Ints:
-            return np.full(n, NEVER, dtype=np.int64)
-
-        return cls(
-            status=np.full(n, Status.tracking, dtype=np.int64),
-            live=np.zeros(n, dtype=np.bool_),
-            episode=zero() - 1,
-            support=zero(),
-            opportunities=zero(),
-            occasions=zero(),
-            contradictions=zero(),
-            first=never(),
-            last=never(),
-            missed=never(),
-            due=never(),
-            recent=np.full((n, RECENT), NEVER, dtype=np.int64),
-            confirmed=never(),
-            confirmed_event=zero() - 1,
-            expired=never(),
-            vote_support=np.zeros(n),
-            vote_opportunities=np.zeros(n),
-            all_support=np.zeros(n),
-            all_opportunities=np.zeros(n),
-        )
-
-    def components(self, of: Ints, settings: Settings) -> Components:
-        return components(
-            self.occasions[of],
-            self.recent[of],
-            self.support[of],
-            self.opportunities[of],
-            self.first[of],
-            self.last[of],
-            settings,
-        )
-
-    def change(
-        self, of: Ints, local: Ints, after: Status, reason: str, confidence: Floats, event: Ints | None = None
-    ) -> None:
-        """Set the status and write the journal."""
-        for place, one in enumerate(of.tolist()):
-            new = not self.live[one] and after is Status.tracking
-            self.transitions.append(
-                Transition(
-                    one,
-                    int(local[place]),
-                    None if new else Status(self.status[one]),
-                    after,
-                    reason,
-                    float(confidence[place]),
-                    int(self.support[one]),
-                    int(self.opportunities[one]),
-                    -1 if event is None else int(event[place]),
-                )
-            )
-        self.status[of] = after
-
-
 @dataclass(frozen=True, eq=False)
 class _Judge:
     """Whether what was seen is more than chance, and usual."""
@@ -291,7 +177,7 @@ class _Judge:
     candidates: Candidates
     settings: Settings
 
-    def is_significant(self, state: _State, of: Ints) -> Flags:
+    def is_significant(self, state: State, of: Ints) -> Flags:
         tail = binomial_tail(
             state.all_support[of], state.all_opportunities[of], self.candidates.null_rate[of]
         )
@@ -301,11 +187,11 @@ class _Judge:
             tail <= allowed(self.candidates.type, self.candidates.hypotheses[of], self.settings)
         )
 
-    def is_usual(self, state: _State, of: Ints) -> Flags:
+    def is_usual(self, state: State, of: Ints) -> Flags:
         return surely_above(state.vote_support[of], state.vote_opportunities[of]) > self.settings.usual_rate
 
 
-def _expire(state: _State, here: Ints, now: Ints, judge: _Judge) -> None:
+def _expire(state: State, here: Ints, now: Ints, judge: _Judge) -> None:
     """Expire those whose confidence fell below the threshold before `now`, at the moment when it did."""
     live = state.live[here]
     of, at = here[live], now[live]
@@ -328,7 +214,7 @@ def _expire(state: _State, here: Ints, now: Ints, judge: _Judge) -> None:
 
 
 def _take(
-    state: _State, here: Ints, row: Ints, candidates: Candidates, votes: Floats, settings: Settings
+    state: State, here: Ints, row: Ints, candidates: Candidates, votes: Floats, settings: Settings
 ) -> None:
     """Count one trial of each candidate."""
     trials = candidates.trials
@@ -371,7 +257,7 @@ def _is_new(when: Ints, latest: Ints) -> Flags:
     return new
 
 
-def _begin(state: _State, of: Ints, row: Ints, local: Ints, event: Ints) -> None:
+def _begin(state: State, of: Ints, row: Ints, local: Ints, event: Ints) -> None:
     """Begin a new episode from nothing."""
     for counter in (state.support, state.opportunities, state.occasions, state.contradictions):
         counter[of] = 0
@@ -390,7 +276,7 @@ def _begin(state: _State, of: Ints, row: Ints, local: Ints, event: Ints) -> None
     state.live[of] = True
 
 
-def _judge(state: _State, here: Ints, row: Ints, candidates: Candidates, judge: _Judge) -> None:
+def _judge(state: State, here: Ints, row: Ints, candidates: Candidates, judge: _Judge) -> None:
     """Confirm, demote or expire what the trial just counted has decided."""
     settings, trials = judge.settings, candidates.trials
     live = state.live[here]
@@ -430,7 +316,7 @@ def _judge(state: _State, here: Ints, row: Ints, candidates: Candidates, judge: 
         state.live[of] = False
 
 
-def _demote(state: _State, of: Ints, local: Ints, confidence: Floats, reason: str) -> None:
+def _demote(state: State, of: Ints, local: Ints, confidence: Floats, reason: str) -> None:
     if len(of):
         state.change(of, local, Status.tracking, reason, confidence)
         state.contradictions[of] = 0
@@ -439,16 +325,16 @@ def _demote(state: _State, of: Ints, local: Ints, confidence: Floats, reason: st
         state.confirmed_event[of] = -1
 
 
-def _confidence(state: _State, of: Ints, local: Ints, settings: Settings) -> Floats:
+def _confidence(state: State, of: Ints, local: Ints, settings: Settings) -> Floats:
     undecayed = state.components(of, settings).confidence(settings)
     return undecayed * decay(local, _decays_from(state, of, settings), settings)
 
 
-def _decays_from(state: _State, of: Ints, settings: Settings) -> Ints:
+def _decays_from(state: State, of: Ints, settings: Settings) -> Ints:
     return state.last[of] if settings.decay_by_calendar else state.due[of]
 
 
-def _standing(state: _State, now: Ints, settings: Settings) -> Standing:
+def _standing(state: State, now: Ints, settings: Settings) -> Standing:
     everyone = np.arange(len(state.status))
     parts = state.components(everyone, settings)
     began = state.episode >= 0

@@ -43,11 +43,9 @@ def evaluate_parts(
         for part in partitions(observations, PEOPLE_AT_ONCE):
             yield evaluate(part, as_of, settings), part.height
         return
-    # Several to each, so that all end at about the same time.
-    size = min(PEOPLE_AT_ONCE, max(WORTH_A_PROCESS, observations.height // (3 * workers)))
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         under_way: deque[tuple[Future[bytes], int]] = deque()
-        for part in partitions(observations, size):
+        for part in partitions(observations, WORTH_A_PROCESS):
             under_way.append((pool.submit(_evaluate, _packed(part), as_of, settings), part.height))
             if len(under_way) > workers:
                 yield _unpacked(under_way)

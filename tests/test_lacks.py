@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from patterns.candidates import Candidates, PatternType, Rule, Trials
 from patterns.lacks import lacking
-from patterns.lifecycle import Status, fold
+from patterns.lifecycle import fold
 from patterns.settings import Settings
 from patterns.significance import allowed, binomial_tail
+from patterns.state import Status
 from tests.naive import DAY
 
 DEFAULT = Settings()

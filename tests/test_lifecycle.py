@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from patterns.candidates import Candidates, Trials
 from patterns.confidence import NEVER
-from patterns.lifecycle import Standing, Status, Transition, fold
+from patterns.lifecycle import Standing, fold
 from patterns.settings import Settings
+from patterns.state import Status, Transition
 from tests import naive
 from tests.naive import DAY, HOUR, Trial
 
