@@ -116,3 +116,14 @@ def test_a_day_with_something_all_day_is_not_avoided() -> None:
             )
     found = evaluate(observations(records)).filter(type="avoidance", status="confirmed")
     assert "Never has events on Saturdays" not in found.get_column("statement").to_list()
+
+
+def test_everybody_in_turn_is_nobody_in_particular() -> None:
+    """People who meet by rotation: of their company many values are counted, and none is worth a candidate."""
+    records = Records()
+    for number in range(100):
+        moment = wall("2026-01-05 00:00") + timedelta(hours=7 * number)
+        people = [f"p{number % 30}", f"q{7 * number % 30}"]
+        records.add("calendar", "created", local=moment, tz="UTC", features={"participants": people})
+    found = evaluate(observations(records))
+    assert "preference" not in found.get_column("type").to_list()

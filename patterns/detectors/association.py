@@ -470,6 +470,9 @@ def _outcomes(subjects: Subjects, features: Sequence[_Feature], cells: _Cells) -
         wanted = event * values + cells.value[cell]
         at = np.minimum(np.searchsorted(pairs, wanted), len(pairs) - 1)
         rows.append((cell, event, pairs[at] == wanted))
+    if not rows:
+        none = np.zeros(0, dtype=np.int64)
+        return none, none, none.astype(np.bool_)
     cell, event, hit = (np.concatenate(part) for part in zip(*rows, strict=True))
     order = order_by(cell, event)
     return cell[order], event[order], hit[order]
