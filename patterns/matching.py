@@ -116,6 +116,28 @@ def reach(type: str, rule: Mapping[str, Any]) -> timedelta:
     return timedelta(minutes=(len(rule["steps"]) - 1) * float(rule["within_minutes"]))
 
 
+def waiting_since(rule: Mapping[str, Any], run: Sequence[Event], now: datetime) -> datetime | None:
+    """When the last step but one was seen of a workflow whose last step is still to come; null if none is running.
+
+    Args:
+        rule: contract, section 3, of a workflow.
+        run: the person's observations of the minutes up to now (`reach`), in order of time.
+        now: the wall clock.
+
+    """
+    *steps, last = cast("Sequence[Mapping[str, object]]", rule["steps"])
+    within = timedelta(minutes=float(rule["within_minutes"]))
+    timed = [one for one in run if one.timed]
+    for begun in reversed(range(len(timed))):
+        if not timed[begun].matches(steps[0]):
+            continue
+        place = _walked(timed, begun, steps[1:], within)
+        if place is not None and now - timed[place].local <= within:
+            followed = any(later.matches(last) for later in timed[place + 1 :])
+            return None if followed else timed[place].local
+    return None
+
+
 def _is(mine: object, value: object) -> bool:
     return value in mine if isinstance(mine, list) else mine == value
 

@@ -13,7 +13,9 @@ from pipelines.commands_detect import detect
 from pipelines.commands_forget import archive, audit, forget
 from pipelines.commands_ingest import ingest
 from pipelines.commands_observe import observe, sync
+from pipelines.commands_profile import predict, profile
 from pipelines.commands_report import report
+from pipelines.commands_words import confirm, dismiss, pin, remember
 from pipelines.settings import find_settings
 
 COMMANDS: tuple[click.Command, ...] = (
@@ -24,6 +26,12 @@ COMMANDS: tuple[click.Command, ...] = (
     patterns,
     show,
     history,
+    profile,
+    predict,
+    remember,
+    confirm,
+    dismiss,
+    pin,
     forget,
     archive,
     audit,

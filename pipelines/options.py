@@ -185,6 +185,11 @@ def instant_option(text: str, option: str, tz: str) -> datetime:
     return to_instant(moment.wall, tz)
 
 
+def instant_in_zone(text: str, option: str) -> datetime:
+    """The moment that an option names, in this machine's zone where it has no offset (`instant_option`)."""
+    return instant_option(text, option, _machine_zone())
+
+
 def _machine_zone() -> str:
     try:
         with warnings.catch_warnings():

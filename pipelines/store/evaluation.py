@@ -18,9 +18,11 @@ from patterns.explain import Explanation, explain
 from patterns.model import write_patterns
 from patterns.settings import Settings
 from pipelines.parallel import PEOPLE_AT_ONCE
+from pipelines.profile import Profile
 from pipelines.store.changes import Change
 from pipelines.store.database import Database
 from pipelines.store.moments import as_moment, as_number
+from pipelines.store.profiles import Made, keep_profiles, make_profiles, next_observations
 from pipelines.store.reading import Person, parts, read_observations, read_people
 from pipelines.store.tables import journal, patterns, people, told
 from pipelines.store.writing import has_grown
@@ -69,15 +71,44 @@ def evaluate_people(
             # As they are in this snapshot: what comes in meanwhile leaves them to be evaluated again.
             current = read_people(connection, people.c.number.in_([person.number for person in part]))
             frame = read_observations(connection, current, now)
-        found = explain(frame, now, settings)
+            ahead = next_observations(connection, current, now)
+            found = explain(frame, now, settings)
+            stale = _stale(found, frame, now, ahead)
+            made = make_profiles(connection, current, found.patterns, frame, stale, now, settings)
         rows = _rows(found, {person.name: person.number for person in current})
-        stale = _stale(found, frame, now)
         changes: list[Change] = []
         # A few people a transaction: other writers wait for it.
         for start in range(0, len(current), SAVED_AT_ONCE):
             few = current[start : start + SAVED_AT_ONCE]
-            changes += database.write(partial(_save, current=few, rows=rows, stale=stale, now=now))
+            changes += database.write(partial(_save, current=few, rows=rows, stale=stale, made=made, now=now))
         yield changes
+
+
+def make_profile(database: Database, user: str, now: datetime, settings: Settings, *, keep: bool) -> Profile:
+    """The profile of one person at `now`, from their observations.
+
+    Args:
+        database: the store's.
+        user: their name.
+        now: the evaluation time.
+        settings: by which patterns are judged.
+        keep: whether to keep it for the next who asks.
+    """
+    with database.reading() as connection:
+        whose = read_people(connection, people.c.name == user)
+        frame = read_observations(connection, whose, now)
+        found = explain(frame, now, settings)
+        stale = _stale(found, frame, now, next_observations(connection, whose, now))
+        made = make_profiles(connection, whose, found.patterns, frame, stale, now, settings)
+    if keep:
+        database.write(partial(_keep_one, whose=whose, made=made, now=now))
+    return made.profiles[user]
+
+
+def _keep_one(connection: Connection, whose: Sequence[Person], made: Made, now: datetime) -> None:
+    """Keep the profile, unless the person has changed meanwhile."""
+    there = read_people(connection, people.c.number.in_([person.number for person in whose]), locked=True)
+    keep_profiles(connection, [person for person in whose if person in there], made, now)
 
 
 def note_told(connection: Connection, changes: Sequence[Change]) -> None:
@@ -150,8 +181,17 @@ def _outlook(found: Explanation) -> pl.DataFrame:
     return found.outlook.with_columns(pl.col("next_due", "expires").dt.epoch("us"))
 
 
-def _stale(found: Explanation, frame: pl.DataFrame, now: datetime) -> dict[str, int]:
-    """When time alone may change something for each person next, µs since 1970 UTC."""
+def _stale(
+    found: Explanation, frame: pl.DataFrame, now: datetime, ahead: Mapping[str, int]
+) -> dict[str, int]:
+    """When time alone may change something for each person next, µs since 1970 UTC.
+
+    Args:
+        found: what was found at `now`.
+        frame: the observations up to then.
+        now: the evaluation time.
+        ahead: when what is stored already counts next.
+    """
     offset = (pl.col("local") - pl.col("at").dt.replace_time_zone(None)).dt.total_microseconds()
     offsets = frame.sort("at").group_by("user_id").agg(offset.last().alias("offset"))
     moments = pl.min_horizontal(
@@ -163,11 +203,17 @@ def _stale(found: Explanation, frame: pl.DataFrame, now: datetime) -> dict[str, 
     next_of_each = (
         _outlook(found).join(offsets, on="user_id").group_by("user_id").agg(moments.min().alias("moment"))
     )
-    return dict(next_of_each.drop_nulls().iter_rows())
+    known = dict(next_of_each.drop_nulls().iter_rows())
+    return {name: min(known.get(name, at), at) for name, at in (known | dict(ahead)).items()}
 
 
 def _save(
-    connection: Connection, current: Sequence[Person], rows: _Rows, stale: Mapping[str, int], now: datetime
+    connection: Connection,
+    current: Sequence[Person],
+    rows: _Rows,
+    stale: Mapping[str, int],
+    made: Made,
+    now: datetime,
 ) -> list[Change]:
     """Put the new answer in the place of the old one; what differs from what was told."""
     asked = [person.number for person in current]
@@ -182,6 +228,7 @@ def _save(
         connection.execute(delete(table).where(table.c.person.in_(numbers)))
         if entries := [row for number in numbers for row in new.get(number, [])]:
             connection.execute(table.insert(), entries)
+    keep_profiles(connection, whose, made, now)
     settled = [p.number for p in whose if there[p.number].changed == p.changed]
     connection.execute(update(told).where(told.c.person.in_(settled)).values(provisional=False))
     if whose:

@@ -13,7 +13,7 @@ import orjson
 import polars as pl
 from sqlalchemy import ColumnElement, Connection, func, select
 
-from observations.errors import SchemaError
+from observations.errors import SchemaError, StoreError
 from observations.ingest.base import ReadOptions, complete
 from observations.ingest.raw_rows import RawRows
 from observations.ingest.rows import observe_rows
@@ -29,17 +29,20 @@ from patterns.model import Pattern
 from patterns.settings import Settings
 from pipelines.batch import Detection
 from pipelines.parallel import PEOPLE_AT_ONCE
+from pipelines.profile import Profile
 from pipelines.store.changes import Change
 from pipelines.store.database import Database, default_place
-from pipelines.store.evaluation import evaluate_people, note_told, people_to_evaluate
+from pipelines.store.evaluation import evaluate_people, make_profile, note_told, people_to_evaluate
 from pipelines.store.foretelling import foretell
 from pipelines.store.moments import as_moment
+from pipelines.store.profiles import read_profile
 from pipelines.store.reading import Person, parts, read_observations, read_people
 from pipelines.store.tables import people
 from pipelines.store.writing import Added, Position, insert_observations, keep_position, read_position
 
 if TYPE_CHECKING:
     from pipelines.answers import Shown
+    from pipelines.predict import Prediction
     from pipelines.store.archive import Archived
     from pipelines.store.audit import Audit
     from pipelines.store.forgetting import Forgotten
@@ -235,6 +238,71 @@ class Store:
         from pipelines.answers import history
 
         return history(self, id, user, self._moment(as_of))
+
+    def profile(self, user: str | None = None, *, as_of: datetime | None = None) -> Profile:
+        """What an assistant is told about a person: ``.markdown()`` or ``.json()``, within a budget of tokens.
+
+        It is kept ready and read with one look-up; it is made anew only where something changed since.
+
+        Args:
+            user: whose; the only person in the store, else ``me``, if null.
+            as_of: the evaluation time, aware; now if null.
+
+        Raises:
+            SettingError: there is nobody of that name, or it takes a name to tell who is meant.
+        """
+        now = self._moment(as_of)
+        if user is not None:
+            with self.database.reading() as connection:
+                ready = read_profile(connection, user, now)
+            if ready is not None:
+                return ready
+        from pipelines.answers import the_person
+
+        name = the_person(self, user)
+        if user is None:
+            return self.profile(name, as_of=as_of)
+        try:
+            return make_profile(self.database, name, now, self.settings, keep=as_of is None)
+        except StoreError:  # who may only read is answered as well
+            return make_profile(self.database, name, now, self.settings, keep=False)
+
+    def predict(
+        self, user: str | None = None, *, days: int = 7, as_of: datetime | None = None
+    ) -> list[Prediction]:
+        """What will probably happen to a person (or to everybody) in the coming days, in order of time.
+
+        Args:
+            user: whose; everybody's if null.
+            days: how many.
+            as_of: the evaluation time, aware; now if null.
+
+        Raises:
+            SettingError: `days` is not between 1 and 366.
+        """
+        from pipelines.predict import predictions
+
+        moment = self._moment(as_of)
+        found = self.patterns(user, as_of=moment)
+        return predictions(found.frame, found.observed, moment, days, self.settings)
+
+    def backtest(
+        self, user: str | None = None, *, days: int = 28, as_of: datetime | None = None
+    ) -> pl.DataFrame:
+        """How often the predictions of past days came true, by probability (`pipelines.backtest.BACKTEST`).
+
+        Args:
+            user: whose; everybody's if null.
+            days: how many days back.
+            as_of: the end of the last of them, aware; now if null.
+
+        Raises:
+            SettingError: `days` is not between 1 and 366.
+        """
+        from pipelines.backtest import backtest
+
+        moment = self._moment(as_of)
+        return backtest(self.observations(user, as_of=moment), moment, days, self.settings)
 
     def remember(
         self,
