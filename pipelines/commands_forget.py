@@ -98,7 +98,7 @@ def forget(
             return
         if not (user or names or start or end or pattern) and _finish(store):
             return
-        if not dry_run and not yes and sys.stdin.isatty():
+        if not dry_run and not yes and _is_terminal():
             shown = _forget(store, user, names, start, end, pattern, dry_run=True)
             _print_forgotten(shown, "table")
             if not shown:
@@ -181,6 +181,10 @@ def _forget(
         pattern=pattern,
         dry_run=dry_run,
     )
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty()
 
 
 def _finish(store: Store) -> bool:

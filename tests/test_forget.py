@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import os
+import re
+import signal
+import subprocess
+import sys
+import textwrap
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 
+import orjson
 import polars as pl
 import pytest
+from click.testing import CliRunner
 
 from observations.errors import SettingError, StoreError
 from observations.ingest.base import Records
 from observations.schema import concat_observations
 from pipelines import Store, detect
+from pipelines.cli import main
 from pipelines.store.unwanted import Seal, sift
 from tests.simulate import creature_of_habit, every, nobody_in_particular, observations, regular
 
@@ -331,3 +340,164 @@ def test_what_was_forgotten_is_noted_without_its_content(place: str) -> None:
         assert noted.at == ADA.as_of.astimezone(UTC)
         assert sum(noted.counts["observations"]) > 0
         assert store.audit().kept_out == {"person": 1}
+
+
+def test_what_was_said_of_it_goes_too(place: str) -> None:
+    with open_store(place) as store:
+        store.observe(ADA.observations)
+        store.remember(f"writes to {OMAR} first")
+        store.remember("prefers tea")
+        store.confirm(
+            next(p.id for p in store.patterns().confirmed if p.source == "observed" and OMAR in str(p.rule))
+        )
+        done = store.forget(people=[OMAR])
+        assert {count.place: count.gone for count in done.counts}["words"] == 2
+        assert OMAR not in dump_of(store)
+        assert [p.statement for p in store.patterns().patterns if p.source == "explicit"] == ["Prefers tea"]
+
+
+def test_a_word_on_what_nobody_believes_any_more_goes(place: str) -> None:
+    """It would say what the pattern was."""
+    with open_store(place) as store:
+        store.observe(regular("Therapy", every(7, 12)))
+        (pattern,) = (p for p in store.patterns().patterns if p.type == "temporal")
+        store.confirm(pattern.id)
+        store.forget(since=date(2026, 1, 1), until=date(2026, 12, 31))
+        assert "therapy" not in dump_of(store).lower()
+        assert not store.patterns().patterns
+
+
+def test_the_profile_says_nothing_of_it(place: str) -> None:
+    with open_store(place) as store:
+        store.observe(ADA.observations)
+        assert "omar" in store.profile("ada").markdown().lower()
+        store.forget(people=[OMAR])
+        assert "omar" not in store.profile("ada").markdown().lower()
+
+
+KILLED = """
+    import os, signal, sys
+    from datetime import datetime
+    from pipelines import Store
+    from pipelines.store import archive_files, forgetting, taking_out
+
+    def die(*_, **__):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    home, _, name = sys.argv[2].rpartition(".")
+    owner = {"taking_out": taking_out, "forgetting": forgetting, "database": forgetting.Database}[home]
+    setattr(owner, name, die)
+    moment = datetime.fromisoformat(sys.argv[3])
+    with Store(sys.argv[1], clock=lambda: moment) as store:
+        store.forget(people=["omar@example.org"])
+"""
+
+STEPS = {
+    "when a new archive is written": ("taking_out.write_file", False),
+    "before the rules are kept": ("forgetting._keep_rules", False),
+    "when it is out and nobody evaluated": ("forgetting.evaluate_people", True),
+    "before the old files are gone": ("forgetting.sweep", True),
+    "before the database is written anew": ("database.scrub", True),
+}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_killed_on_the_way_it_is_forgotten_wholly_or_not_at_all(step: str, tmp_path: Path) -> None:
+    place, (name, is_out) = str(tmp_path / "habitus.db"), STEPS[step]
+    frame = ADA.observations
+    with open_store(place) as store:
+        store.observe(frame)
+        store.archive(timedelta(days=20))
+    words = [sys.executable, "-c", textwrap.dedent(KILLED), place, name, ADA.as_of.isoformat()]
+    assert subprocess.run(words, cwd=Path(__file__).parents[1]).returncode == -signal.SIGKILL
+    left = sift(frame, SEAL.person(OMAR), SEAL).kept
+    with open_store(place) as store:
+        now = left if is_out else frame
+        assert store.observations().equals(concat_observations([now.sort("user_id", "at", "id")]))
+        assert store.patterns().to_ndjson() == expected(now)
+        if is_out:
+            assert store.finish_forgetting() == ()
+        else:
+            assert store.finish_forgetting() is None
+            store.forget(people=[OMAR])
+        assert store.finish_forgetting() is None
+        assert store.patterns().to_ndjson() == expected(left)
+        assert where_is(place, "omar") == []
+
+
+def test_a_reader_that_holds_the_log_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process that is reading keeps the log from being emptied; it is said, and done the next time."""
+    monkeypatch.setattr("pipelines.store.database.PATIENCE_SECONDS", 0.2)
+    place = str(tmp_path / "habitus.db")
+    with open_store(place) as store:
+        store.observe(record(title="Secret"))
+        with open_store(place) as other, other.database.reading() as reading:
+            reading.exec_driver_sql("SELECT count(*) FROM people").scalar()
+            (left,) = store.forget(user="ada").left
+            assert left.startswith(f"{place}-wal, as another process is reading")
+        assert store.finish_forgetting() == ()
+        assert where_is(place, "secret") == []
+
+
+def run(*words: str) -> str:
+    result = CliRunner().invoke(main, list(words))
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_the_command_shows_and_then_does(tmp_path: Path) -> None:
+    place = str(tmp_path / "habitus.db")
+    with open_store(place) as store:
+        store.observe(
+            concat_observations([record(1, participants=[OMAR]), record(2, participants=[OMAR, "jon"])])
+        )
+    wish = ["forget", "--db", place, "--person", OMAR]
+    shown = run(*wish, "--dry-run")
+    assert "would go" in shown
+    assert re.search(r"observations +1 +1$", shown, flags=re.MULTILINE)
+    assert where_is(place, OMAR)
+    assert re.search(r"observations +1 +1$", run(*wish), flags=re.MULTILINE)
+    assert where_is(place, OMAR) == []
+    assert run(*wish) == "nothing of it is stored\n"
+    assert orjson.loads(run(*wish, "--format", "json"))["kind"] == "person"
+    assert run("forget", "--db", place, "--allow-again").startswith("2 rules lifted")
+
+
+@pytest.mark.parametrize("answer", ["n\n", "y\n"])
+def test_a_terminal_is_asked_first(answer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = str(tmp_path / "habitus.db")
+    with open_store(place) as store:
+        store.observe(record())
+    monkeypatch.setattr("pipelines.commands_forget._is_terminal", lambda: True)
+    result = CliRunner().invoke(main, ["forget", "--db", place, "--user", "ada"], input=answer)
+    assert "Forget this for good?" in result.output
+    with open_store(place) as store:
+        assert store.people() == ([] if answer == "y\n" else ["ada"])
+
+
+def test_the_user_of_the_settings_is_not_whom_to_forget(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "habitus.toml").write_text('user = "ada"\ndb = "habitus.db"\n')
+    with open_store("habitus.db") as store:
+        store.observe(record())
+    result = CliRunner().invoke(main, ["forget"])
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: say what to forget")
+
+
+def test_the_walk_through_of_the_readme_runs_and_she_is_gone(tmp_path: Path) -> None:
+    root = Path(__file__).parents[1]
+    (tmp_path / "fixtures").symlink_to(root / "fixtures")
+    section = (root / "README.md").read_text(encoding="utf-8").split("### Forget, archive, look\n")[1]
+    lines = section.split("```sh\n")[1].split("```")[0].splitlines()
+    path = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    for number, line in enumerate(lines):
+        done = subprocess.run(line, shell=True, cwd=tmp_path, env=path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        if number == 1:
+            assert "would go" in done.stdout
+            assert "demo.db" in where_is(str(tmp_path / "demo.db"), "sarah")
+    assert where_is(str(tmp_path / "demo.db"), "sarah") == []
+    assert "kept out when it comes again: 2 persons" in done.stdout

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import platformdirs
 from sqlalchemy import Connection, Engine, create_engine, event, exc, make_url, text
@@ -37,6 +37,19 @@ T = TypeVar("T")
 def default_place() -> Path:
     """The file of the store where none is named: in the user's data folder."""
     return platformdirs.user_data_path("habitus") / "habitus.db"
+
+
+class Scrubbed(NamedTuple):
+    """What came of a scrubbing.
+
+    Attributes:
+        left: in words, where something that was deleted may still be.
+        is_done: whether doing it again would change nothing of that.
+
+    """
+
+    left: tuple[str, ...]
+    is_done: bool
 
 
 class Database:
@@ -130,8 +143,8 @@ class Database:
                     connection.execute(text(f"SELECT pg_advisory_unlock{lock}"), purpose_said)
                     connection.commit()
 
-    def scrub(self) -> list[str]:
-        """Overwrite what was deleted, and give its room back; in words, where something of it may still be.
+    def scrub(self) -> Scrubbed:
+        """Overwrite what was deleted, and give its room back.
 
         In SQLite the file is written anew (`VACUUM`) and the write-ahead log emptied. Nothing of this undoes
         anything: it can be done again.
@@ -154,11 +167,11 @@ class Database:
             connection.close()
         if busy:
             left.append(
-                f"{self.place}-wal: another process is reading the store, and this is emptied when it ends"
+                f"{self.place}-wal, as another process is reading the store; run habitus forget when it is done"
             )
-        return left
+        return Scrubbed(tuple(left), is_done=not left)
 
-    def _scrub_server(self) -> list[str]:
+    def _scrub_server(self) -> Scrubbed:
         from pipelines.store.tables import metadata
 
         left = ["the server's write-ahead log and the copies that were made of it, until it recycles them"]
@@ -169,7 +182,7 @@ class Database:
                     alone.execute(text(f'VACUUM FULL "{name}"'))
                 except exc.DBAPIError as error:
                     left.append(f"the table {name}, which could not be written anew ({_problem(error.orig)})")
-        return left
+        return Scrubbed(tuple(left), is_done=True)
 
     def _prepare(self) -> None:
         """Migrate, if this is not the newest version."""

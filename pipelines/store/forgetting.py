@@ -149,9 +149,10 @@ def _finish(database: Database, now: datetime, settings: Settings) -> tuple[str,
         sweep(connection)
 
     database.write(settle)
-    left = database.scrub()
-    database.write(lambda connection: keep_fact(connection, _UNFINISHED, None))
-    return tuple(left)
+    scrubbed = database.scrub()
+    if scrubbed.is_done:
+        database.write(lambda connection: keep_fact(connection, _UNFINISHED, None))
+    return scrubbed.left
 
 
 def _keep_rules(connection: Connection, rules: Sequence[Rule]) -> None:

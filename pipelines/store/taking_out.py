@@ -31,13 +31,13 @@ from pipelines.store.moments import as_number
 from pipelines.store.reading import Person, parts, read_observations, read_stored
 from pipelines.store.tables import (
     journal,
+    metadata,
     observations,
     patterns,
     people,
     profile,
     shapes,
     sources,
-    told,
     words,
 )
 from pipelines.store.unwanted import Mentions, Seal, Sifted, sift
@@ -47,7 +47,7 @@ from pipelines.store.writing import insert_observations
 Pattern = Mapping[str, Any]
 """A pattern, or what a word is about, as JSON has it."""
 
-_OF_A_PERSON = (observations, shapes, patterns, journal, told, profile, words)
+_OF_A_PERSON = [table for table in metadata.sorted_tables if "person" in table.c]
 
 
 @dataclass(frozen=True)
