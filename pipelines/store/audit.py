@@ -12,7 +12,7 @@ import polars as pl
 from sqlalchemy import Connection, Table, func, select
 
 from observations.errors import SettingError, did_you_mean
-from pipelines.store.archive_files import read_archived, read_archives
+from pipelines.store.archive_files import read_archived, read_archives, read_file
 from pipelines.store.database import Database
 from pipelines.store.moments import as_moment, as_number
 from pipelines.store.reading import Person, read_people
@@ -243,12 +243,9 @@ def _places(connection: Connection, database: Database, whose: Sequence[Person])
         log = database.file.with_name(f"{database.file.name}-wal")
         if _size(log):
             found.append(Place(str(log), "what was written last", _size(log)))
-    names = [person.name for person in whose]
-    theirs = dict(
-        zip((a.path for a in read_archives(connection)), read_archived(connection, names), strict=True)
-    )
+    wanted = pl.col("user_id").is_in([person.name for person in whose])
     for archive in read_archives(connection):
-        if theirs[archive.path].height:
+        if read_file(archive, wanted).height:
             found.append(Place(str(archive.path), f"observations of {archive.month}", _size(archive.path)))
     return found
 

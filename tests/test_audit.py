@@ -1,0 +1,122 @@
+"""What the audit says is what is there, of nobody else."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import orjson
+import polars as pl
+import pytest
+from click.testing import CliRunner
+from sqlalchemy import func, select
+
+from observations.errors import SettingError
+from observations.schema import concat_observations
+from pipelines import Store
+from pipelines.cli import main
+from pipelines.store.audit import IN_ARCHIVES, IN_DATABASE
+from pipelines.store.tables import journal, patterns
+from tests.simulate import creature_of_habit, nobody_in_particular
+
+ADA = creature_of_habit(1, weeks=6)
+BEA = nobody_in_particular(2, weeks=4, user="bea", tz="Asia/Tokyo")
+BOTH = concat_observations([ADA.observations, BEA.observations])
+
+
+def open_store(place: str, now: datetime = ADA.as_of) -> Store:
+    return Store(place, clock=lambda: now)
+
+
+def test_every_observation_is_counted_where_it_is(place: str, tmp_path: Path) -> None:
+    with open_store(place) as store:
+        store.add(BOTH)
+        store.archive(timedelta(days=15), tmp_path / "old")
+        found = store.audit().observations
+    assert {one.where for one in found} == {IN_DATABASE, IN_ARCHIVES}
+    told = {(one.user, one.type, one.action): [0, one.first, one.last] for one in found}
+    for one in found:
+        said = told[one.user, one.type, one.action]
+        told[one.user, one.type, one.action] = [
+            said[0] + one.count,
+            min(said[1], one.first),
+            max(said[2], one.last),
+        ]
+    counted = BOTH.group_by("user_id", "type", "action").agg(
+        pl.len(), pl.col("at").min().alias("first"), pl.col("at").max().alias("last")
+    )
+    assert told == {(user, type, action): said for user, type, action, *said in counted.iter_rows()}
+
+
+def test_what_is_derived_is_counted_for_each_user(place: str) -> None:
+    with open_store(place) as store:
+        store.observe(BOTH)
+        derived = {(one.user, one.what): one for one in store.audit().derived}
+        with store.database.reading() as connection:
+            for name, table in (("patterns", patterns), ("journal", journal)):
+                rows = connection.execute(select(func.count()).select_from(table)).scalar()
+                assert sum(one.count for (_, what), one in derived.items() if what == name) == rows
+    assert derived["ada", "patterns"].size > 100
+    assert {user for user, _ in derived} == {"ada", "bea"}
+
+
+def test_of_one_user_nothing_of_another_is_said(place: str, tmp_path: Path) -> None:
+    with open_store(place) as store:
+        store.observe(BOTH)
+        store.archive(timedelta(days=15), tmp_path / "old")
+        assert "ada" not in store.audit("bea").to_json().replace(str(tmp_path), "").replace(place, "")
+        with pytest.raises(SettingError, match="of a user 'bee'; did you mean bea"):
+            store.audit("bee")
+
+
+def test_the_places_are_the_files(tmp_path: Path) -> None:
+    place = tmp_path / "habitus.db"
+    with open_store(str(place)) as store:
+        store.observe(ADA.observations)
+        done = store.archive(timedelta(days=15))
+        places = {one.place: one.size for one in store.audit("ada").places}
+    for path in (place, *done.files):
+        assert places[str(path)] == path.stat().st_size
+
+
+def test_nothing_changes_by_looking(tmp_path: Path) -> None:
+    place = tmp_path / "habitus.db"
+    with open_store(str(place)) as store:
+        store.observe(ADA.observations)
+        store.archive(timedelta(days=15))
+    before = place.read_bytes()
+    with open_store(str(place)) as store:
+        assert store.audit() == store.audit()
+    assert place.read_bytes() == before
+
+
+def test_the_command_prints_a_table_or_json(tmp_path: Path) -> None:
+    place = str(tmp_path / "habitus.db")
+    with open_store(place) as store:
+        store.observe(BOTH)
+        store.forget(user="bea")
+    table = CliRunner().invoke(main, ["audit", "--db", place])
+    assert table.exit_code == 0, table.output
+    for word in (
+        "ada",
+        "calendar",
+        "database",
+        "until forgotten",
+        "patterns",
+        "kept out when it comes again: 1 span",
+    ):
+        assert word in table.stdout
+    assert "bea" not in table.stdout
+    said = orjson.loads(
+        CliRunner().invoke(main, ["audit", "--db", place, "--user", "ada", "--format", "json"]).stdout
+    )
+    assert sum(one["count"] for one in said["observations"]) == ADA.observations.height
+    assert said["forgotten"][0]["kind"] == "user"
+    assert said["observations"][0]["first"].startswith("2026-")
+
+
+def test_an_empty_store_has_nothing_of_anybody(place: str) -> None:
+    with open_store(place) as store:
+        found = store.audit()
+    assert found.observations == found.derived == found.forgotten == ()
+    assert found.kept_out == {}
