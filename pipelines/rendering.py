@@ -9,6 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from patterns.model import Pattern
+from pipelines.plain import plain
 
 COLOURS = {"confirmed": "green", "tracking": "yellow", "expired": "dim"}
 
@@ -52,7 +53,7 @@ def _telling(ids: Sequence[str]) -> int:
 
 
 def _cells(pattern: Pattern, *, with_status: bool) -> Iterator[Text]:
-    sentence = Text(pattern.statement)
+    sentence = Text(plain(pattern.statement))
     if pattern.source == "declared":
         sentence.append(" (in the calendar)", style="dim")
     if said := [*(["said"] if pattern.source == "explicit" else []), *pattern.words]:

@@ -16,18 +16,13 @@ from patterns.model import Pattern
 from patterns.statement import unit_of
 from pipelines.answers import Shown
 from pipelines.drawing import sparkline_text, strip_text
+from pipelines.examples import examples
 from pipelines.explained import Explained
-from pipelines.plain import plain, shortened
+from pipelines.plain import plain
 from pipelines.rendering import COLOURS
 
 NAMED = 10
 """So many observations are named for and against a pattern."""
-
-_TITLE = 60
-"""Characters of a title."""
-
-_TITLES = ("title", "subject", "command", "program", "app", "url", "category")
-"""Features by which a person knows an observation again, the most telling first."""
 
 
 def print_shown(shown: Shown, console: Console) -> None:
@@ -47,8 +42,8 @@ def print_shown(shown: Shown, console: Console) -> None:
     weeks = sparkline_text(behind.opportunities, until=shown.until.date())
     console.print(Text("by week ", style="dim").append_text(weeks))
     for heading, lines in (
-        (_heading("evidence", behind, kept=True), list(_seen(behind, kept=True))),
-        (_heading("counter-examples", behind, kept=False), list(_seen(behind, kept=False))),
+        (_heading("evidence", behind, kept=True), list(examples(behind, kept=True, count=NAMED))),
+        (_heading("counter-examples", behind, kept=False), list(examples(behind, kept=False, count=NAMED))),
         ("what would change it", list(changes_of(shown))),
     ):
         console.print()
@@ -66,7 +61,7 @@ def changes_of(shown: Shown) -> Iterator[str]:
     one, _ = unit_of(pattern.type, pattern.rule)
     if outlook["next_due"] is not None:
         yield f"next due by {_day_and_time(outlook['next_due'])}"
-    if outlook["if_kept"] != status:
+    if outlook["if_kept"] != status and status != "expired":
         yield f"one more {one} {_becomes(outlook['if_kept'])}"
     if outlook["if_missed"] != status:
         yield f"one more {one} missed {_becomes(outlook['if_missed'])}"
@@ -168,28 +163,6 @@ def _chance(pattern: Pattern, outlook: Mapping[str, Any]) -> str:
 def _heading(name: str, behind: Explained, *, kept: bool) -> str:
     count = behind.opportunities.filter(pl.col("kept") == kept).height
     return f"{name} ({f'the last {NAMED} of ' if count > NAMED else ''}{count:,})"
-
-
-def _seen(behind: Explained, *, kept: bool) -> Iterator[str]:
-    """The newest opportunities that were kept or missed: when, and what was seen then."""
-    rows = behind.opportunities.filter(pl.col("kept") == kept).sort("local", descending=True).head(NAMED)
-    ids = rows.get_column("observation").drop_nulls().to_list()
-    titles = titles_of(behind.observed.filter(pl.col("id").is_in(ids)))
-    for local, observation in rows.select("local", "observation").iter_rows():
-        yield f"{local:%a %Y-%m-%d %H:%M}  {titles.get(observation, 'nothing to be seen by then')}"
-
-
-def titles_of(observations: pl.DataFrame) -> dict[str, str]:
-    """Something by which a person knows each observation again, by id."""
-    there = [f"{name}:text" for name in _TITLES if f"{name}:text" in observations.columns]
-    named = pl.coalesce(
-        *(pl.when(pl.col(name).str.len_chars() > 0).then(pl.col(name)) for name in there),
-        pl.concat_str("type", "action", separator=" ", ignore_nulls=True),
-    )
-    return {
-        id: shortened(plain(title or ""), _TITLE)
-        for id, title in observations.select("id", named.alias("title")).iter_rows()
-    }
 
 
 def _day(moment: datetime, now: datetime) -> str:
