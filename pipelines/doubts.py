@@ -20,6 +20,7 @@ import polars as pl
 from observations.civil import WEEKDAYS
 from observations.features import with_features
 from patterns.counting import count_rules
+from patterns.log import weekday_of
 from patterns.matching import Event, events_of
 from patterns.recurrence import named
 from patterns.sameness import minute_of
@@ -35,7 +36,7 @@ LEAST_OPPORTUNITIES = 5
 HALF = 0.5
 """A rule is in doubt if it is kept less often than this, with 97.5 % certainty."""
 
-_WEEK = np.arange(20_001, 20_729, dtype=np.int64)
+_TWO_YEARS = np.arange(20_000, 20_731, dtype=np.int64)
 
 Row = Mapping[str, Any]
 
@@ -85,12 +86,17 @@ def _contradicts(row: Row, other: Row, observations: pl.DataFrame) -> bool:
         prefers = row["type"] == other["type"] == "preference" and isinstance(its.get("value"), str)
         return prefers and _names_another(row["statement"], its, observations)
     if row["type"] == other["type"] == "preference":
-        return mine["where"] == its["where"] and mine["feature"] == its["feature"] and _apart(mine, its)
+        return mine["feature"] == its["feature"] and _meet(mine["where"], its["where"]) and _apart(mine, its)
     if (row["type"], other["type"]) == ("temporal", "avoidance"):
         return _is_avoided(mine, its)
     if (row["type"], other["type"]) == ("avoidance", "temporal"):
         return _is_avoided(its, mine)
     return False
+
+
+def _meet(one: Row, other: Row) -> bool:
+    """Whether one context is within the other."""
+    return one.items() <= other.items() or other.items() <= one.items()
 
 
 def _apart(mine: Row, its: Row) -> bool:
@@ -109,12 +115,9 @@ def _is_avoided(timed: Row, avoided: Row) -> bool:
         return False
     if not minute_of(avoided["from"]) <= minute_of(timed["time"]) < minute_of(avoided["to"]):
         return False
-    return any(
-        bool(rule.due(day)[0])
-        for rule in named(timed["rrule"], timed.get("dtstart"))
-        for day in _WEEK[:, None]
-        if WEEKDAYS[(int(day[0]) + 3) % 7] in avoided["days"]
-    )
+    days = np.array([WEEKDAYS[day] in avoided["days"] for day in weekday_of(_TWO_YEARS)])
+    rules = named(timed["rrule"], timed.get("dtstart"))
+    return any(bool(np.any(rule.due(_TWO_YEARS) & days)) for rule in rules)
 
 
 def _names_another(text: str, its: Row, observations: pl.DataFrame) -> bool:
