@@ -8,13 +8,17 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 from datetime import UTC, date, datetime, time, timedelta
+from functools import cache
 from pathlib import Path
 
 import orjson
 import polars as pl
 import pytest
 from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from observations.errors import SettingError, StoreError
 from observations.ingest.base import Records
@@ -75,8 +79,15 @@ def dump_of(store: Store) -> str:
         return repr([connection.execute(table.select()).all() for table in metadata.sorted_tables])
 
 
-def expected(frame: pl.DataFrame, as_of: datetime = ADA.as_of) -> str:
-    return detect(frame, as_of=as_of).to_ndjson()
+def expected(frame: pl.DataFrame) -> str:
+    return detect(frame, as_of=ADA.as_of).to_ndjson()
+
+
+@cache
+def expected_of_ada(*, without_omar: bool) -> str:
+    return expected(
+        sift(ADA.observations, SEAL.person(OMAR), SEAL).kept if without_omar else ADA.observations
+    )
 
 
 def test_a_user_is_forgotten_and_the_others_are_what_they_were(place: str) -> None:
@@ -375,6 +386,48 @@ def test_the_profile_says_nothing_of_it(place: str) -> None:
         assert "omar" not in store.profile("ada").markdown().lower()
 
 
+def test_what_comes_in_meanwhile_does_not_stay(place: str) -> None:
+    """Others go on writing records of the person, before, while and after they are forgotten."""
+    pieces = [BOTH[start : start + 40] for start in range(0, BOTH.height, 40)]
+    with open_store(place) as store:
+        store.observe(BOTH[:200])
+
+        def write() -> None:
+            with open_store(place) as other:
+                for piece in pieces:
+                    other.add(piece)
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        store.forget(people=[OMAR])
+        writer.join()
+        assert OMAR not in dump_of(store)
+        left = sift(BOTH, SEAL.person(OMAR), SEAL).kept
+        assert store.observations().equals(concat_observations([left.sort("user_id", "at", "id")]))
+
+
+_TEXTS = st.sampled_from(
+    [OMAR, OMAR.upper(), f"<{OMAR}>", f"to:{OMAR}, jon", "jon", "omar", "example.org", "", "x@y.z"]
+)
+_VALUES = st.one_of(_TEXTS, st.lists(_TEXTS, max_size=3), st.floats(0, 9), st.booleans())
+_NAMES = st.sampled_from(["participants", "to", "cc", "from", "organizer", "title", "labels", "n"])
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.dictionaries(_NAMES, _VALUES, max_size=4), min_size=1, max_size=6))
+def test_nothing_names_them_afterwards_and_nobody_else_is_touched(said: list[dict[str, object]]) -> None:
+    frame = concat_observations([record(day, **features) for day, features in enumerate(said, 1)])
+    before = frame.clone()
+    found = sift(frame, SEAL.person(OMAR), SEAL)
+    assert frame.equals(before)
+    assert OMAR not in str(found.kept.to_dicts()).lower()
+    assert sift(found.kept, SEAL.person(OMAR), SEAL).is_untouched
+    assert found.kept.height + found.gone.height == frame.height
+    for row in frame.iter_rows(named=True):
+        if OMAR not in str(row).lower():
+            assert row in found.kept.to_dicts()
+
+
 KILLED = """
     import os, signal, sys
     from datetime import datetime
@@ -406,7 +459,7 @@ def test_killed_on_the_way_it_is_forgotten_wholly_or_not_at_all(step: str, tmp_p
     place, (name, is_out) = str(tmp_path / "habitus.db"), STEPS[step]
     frame = ADA.observations
     with open_store(place) as store:
-        store.observe(frame)
+        store.add(frame)
         store.archive(timedelta(days=20))
     words = [sys.executable, "-c", textwrap.dedent(KILLED), place, name, ADA.as_of.isoformat()]
     assert subprocess.run(words, cwd=Path(__file__).parents[1]).returncode == -signal.SIGKILL
@@ -414,14 +467,14 @@ def test_killed_on_the_way_it_is_forgotten_wholly_or_not_at_all(step: str, tmp_p
     with open_store(place) as store:
         now = left if is_out else frame
         assert store.observations().equals(concat_observations([now.sort("user_id", "at", "id")]))
-        assert store.patterns().to_ndjson() == expected(now)
+        assert store.patterns().to_ndjson() == expected_of_ada(without_omar=is_out)
         if is_out:
             assert store.finish_forgetting() == ()
         else:
             assert store.finish_forgetting() is None
             store.forget(people=[OMAR])
         assert store.finish_forgetting() is None
-        assert store.patterns().to_ndjson() == expected(left)
+        assert store.patterns().to_ndjson() == expected_of_ada(without_omar=True)
         assert where_is(place, "omar") == []
 
 

@@ -177,12 +177,16 @@ class Database:
         left = ["the server's write-ahead log and the copies that were made of it, until it recycles them"]
         with self._plainly(), self._engine.connect() as connection:
             alone = connection.execution_options(isolation_level="AUTOCOMMIT")
+            alone.execute(
+                text(f"SET lock_timeout = '{PATIENCE_SECONDS:.0f}s'")
+            )  # readers go first, but not for ever
             for name in metadata.tables:
                 try:
                     alone.execute(text(f'VACUUM FULL "{name}"'))
                 except exc.DBAPIError as error:
                     left.append(f"the table {name}, which could not be written anew ({_problem(error.orig)})")
-        return Scrubbed(tuple(left), is_done=True)
+            alone.execute(text("RESET lock_timeout"))
+        return Scrubbed(tuple(left), is_done=len(left) == 1)
 
     def _prepare(self) -> None:
         """Migrate, if this is not the newest version."""
