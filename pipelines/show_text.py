@@ -60,7 +60,8 @@ def changes_of(shown: Shown) -> Iterator[str]:
     status = shown.behind.pattern.status  # by the figures alone
     one, _ = unit_of(pattern.type, pattern.rule)
     if outlook["next_due"] is not None:
-        yield f"next due by {_day_and_time(outlook['next_due'])}"
+        verb = "was due" if outlook["next_due"] < shown.until else "next due"
+        yield f"{verb} by {_day_and_time(outlook['next_due'])}"
     if outlook["if_kept"] != status and status != "expired":
         yield f"one more {one} {_becomes(outlook['if_kept'])}"
     if outlook["if_missed"] != status:
