@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import textwrap
+import threading
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from pipelines import Store, detect
 from pipelines.cli import main
 from pipelines.store import archive_files
 from pipelines.store.archive_files import read_archives
+from pipelines.store.reading import read_observations, read_people
 from pipelines.store.tables import observations
 from tests.simulate import creature_of_habit, nobody_in_particular
 
@@ -155,6 +157,23 @@ def test_two_stores_share_a_folder(tmp_path: Path) -> None:
         other.forget(user="bea")
         assert one.people() == ["bea"]
         assert other.patterns().to_ndjson() == expected(ADA.observations)
+
+
+def test_whoever_is_reading_reads_to_the_end(place: str, tmp_path: Path) -> None:
+    """A reader sees the store as it was when they began, though files are replaced meanwhile."""
+    with open_store(place) as store:
+        store.add(BOTH[::2])
+        store.archive(CUT, tmp_path)
+        store.add(BOTH)
+        with open_store(place) as other, other.database.reading() as reading:
+            whose = read_people(reading)
+            writer = threading.Thread(target=store.archive, args=[CUT])
+            writer.start()
+            writer.join(1.0)
+            assert read_observations(reading, whose).height == BOTH.height
+        writer.join()
+        assert store.observations().height == BOTH.height
+        assert sorted(tmp_path.glob("*.parquet")) == sorted(files_of(store))
 
 
 STEPS = {

@@ -65,15 +65,16 @@ def archive_observations(database: Database, before: datetime, folder: Path | No
         with database.reading() as connection:
             months = _months(connection, before)
         if months:
-            database.write(partial(announce, folder=folder))
+            folder = database.write(partial(announce, folder=folder))
         for month in months:
             path, count = database.write(partial(_move, month=month, before=before, folder=folder))
             moved[path] += count
+        # Scrubbing waits for those who may still read from files that do not count any more; else they stay for now.
+        is_clear = database.scrub().is_done if moved else True
         with database.reading() as connection:
-            sweep(connection)
+            if is_clear:
+                sweep(connection)
             left = int(connection.execute(select(func.count()).select_from(observations)).scalar() or 0)
-        if moved:
-            database.scrub()
     size = sum(path.stat().st_size for path in moved)
     return Archived(before, moved.total(), tuple(moved), size, left)
 

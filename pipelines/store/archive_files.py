@@ -130,21 +130,28 @@ def without_archived(connection: Connection, rows: Sequence[Row]) -> Sequence[Ro
     return [row for row in rows if (row.user, row.id, row.version) not in repeated] if repeated else rows
 
 
-def announce(connection: Connection, folder: Path | None) -> None:
+def announce(connection: Connection, folder: Path | None) -> Path | None:
     """Keep where files will be, and what tells them from those of another store, before the first: none is lost sight of.
 
     Args:
         connection: in a writing transaction of its own.
-        folder: null for the folder beside the store.
+        folder: null for the one beside the store; of a store on a server, one that was announced before.
+
+    Returns:
+        The folder.
 
     Raises:
-        StoreError: there is no folder beside a store on a server.
+        StoreError: there is no folder beside a store on a server, and none was announced.
     """
+    known = sorted(_folders(connection))
+    if folder is None and known and connection.dialect.name != "sqlite":
+        folder = Path(known[0])
     if fact(connection, _MARK) is None:
         keep_fact(connection, _MARK, secrets.token_hex(4))
     place = _place(folder, "any")
     _path(connection, place)
     keep_fact(connection, _FOLDERS, _folders(connection) | {str(Path(place).parent)})
+    return folder
 
 
 def write_file(connection: Connection, folder: Path | None, month: str, frame: pl.DataFrame) -> Archive:

@@ -146,10 +146,13 @@ def _finish(database: Database, now: datetime, settings: Settings) -> tuple[str,
         believed = select(patterns.c.person, patterns.c.id)
         vanished = told.c.person.in_(numbers) & ~tuple_(told.c.person, told.c.pattern).in_(believed)
         connection.execute(delete(told).where(vanished))
-        sweep(connection)
 
     database.write(settle)
-    scrubbed = database.scrub()
+    scrubbed = (
+        database.scrub()
+    )  # first: it waits for those who may still read from files that do not count any more
+    with database.reading() as connection:
+        sweep(connection)
     if scrubbed.is_done:
         database.write(lambda connection: keep_fact(connection, _UNFINISHED, None))
     return scrubbed.left
