@@ -60,6 +60,18 @@ def distinct(values: Ints) -> Ints:
     return ordered[begins(ordered)]
 
 
+def contains(ordered: Ints, wanted: Ints) -> Flags:
+    """(n,) whether each wanted number is among the sorted ones.
+
+    >>> contains(np.array([2, 3, 7]), np.array([7, 4, 9])).tolist()
+    [True, False, False]
+    """
+    if not len(ordered):
+        return np.zeros(len(wanted), dtype=np.bool_)
+    found: Flags = ordered[np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)] == wanted
+    return found
+
+
 def ranges(first: Ints, length: Ints) -> Ints:
     """The numbers first … first + length - 1 of each pair, one after the other.
 

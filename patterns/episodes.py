@@ -14,12 +14,50 @@ the span found first.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from patterns.arrays import Floats, Ints
+from patterns.arrays import Flags, Floats, Ints
 
 CONTRAST = 5.0
 """Outside its span a behaviour is kept at most this many times more seldom."""
+
+
+@dataclass(frozen=True, eq=False)
+class Spans:
+    """The span in which each group's behaviour was kept, and what lies in it.
+
+    Attributes:
+        first, last: (groups,) the first and the last row of the span, both hits.
+        support: (groups,) hits in it.
+        inside: (rows,) whether the row lies in its group's span.
+    """
+
+    first: Ints
+    last: Ints
+    support: Ints
+    inside: Flags
+
+    @property
+    def opportunities(self) -> Ints:
+        """(groups,) rows in the span."""
+        return self.last - self.first + 1
+
+    @classmethod
+    def of(cls, group: Ints, hit: Flags, groups: int) -> Spans:
+        """The densest spans of opportunities that are given by group and time.
+
+        Args:
+            group: (rows,) sorted group numbers; every group below `groups` has at least one hit.
+            hit: (rows,) whether the behaviour was kept.
+            groups: how many groups there are.
+        """
+        row = np.arange(len(group))
+        hits = row[hit]
+        first, last = (hits[end] for end in best_spans(group[hit], hits, groups))
+        inside = (row >= first[group]) & (row <= last[group])
+        return cls(first, last, np.bincount(group[inside & hit], minlength=groups), inside)
 
 
 def best_spans(group: Ints, position: Ints, groups: int) -> tuple[Ints, Ints]:

@@ -88,7 +88,7 @@ def judge(
     log: Log, settings: Settings, detectors: Sequence[Detector] = DETECTORS
 ) -> dict[str, tuple[Candidates, Standing]]:
     """For each detector's type its candidates, and how they stand at the evaluation time."""
-    subjects = find_subjects(log, least=max(settings.confirmation_count - 2, 2))
+    subjects = find_subjects(log, least=settings.least_support)
     explained = np.zeros(len(log), dtype=np.bool_)
     judged: dict[str, tuple[Candidates, Standing]] = {}
     for detector in detectors:

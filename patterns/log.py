@@ -202,6 +202,11 @@ def weekday_of(day: Ints) -> Ints:
     return (day + 3) % 7
 
 
+def wall_clock(day: Ints, minute: Floats) -> Ints:
+    """(n,) µs since 1970 on the wall, of days since then and minutes of the day; what lasts all day (nan) begins it."""
+    return day * MICROSECONDS_PER_DAY + np.round(np.nan_to_num(minute) * 60_000_000).astype(np.int64)
+
+
 def occasions(group: Ints, at: Ints) -> Flags:
     """Which of the events begin a new occasion of their group: those an hour or more after the one before.
 

@@ -52,6 +52,11 @@ class Settings(BaseModel):
         default=0, ge=0, lt=24, description="hour at which a day begins, for night owls"
     )
 
+    @property
+    def least_support(self) -> int:
+        """Occasions that are worth a look: two short of what a confirmation needs."""
+        return max(self.confirmation_count - 2, 2)
+
     @model_validator(mode="after")
     def _weights_are_shares(self) -> Settings:
         total = self.weight_count + self.weight_recency + self.weight_consistency + self.weight_span

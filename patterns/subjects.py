@@ -23,7 +23,7 @@ import numpy.typing as npt
 import polars as pl
 
 from observations.schema import split_column
-from patterns.arrays import Flags, Ints
+from patterns.arrays import Flags, Ints, ranges
 from patterns.log import Log
 
 Where = dict[str, str]
@@ -97,6 +97,11 @@ class Subjects:
     def owner(self) -> Ints:
         """(memberships,) the subject of each entry of `event`."""
         return np.repeat(np.arange(len(self)), self.size)
+
+    def events_of(self, wanted: Ints) -> tuple[Ints, Ints]:
+        """All events of the wanted subjects, one subject after the other: (index into `wanted`, event)."""
+        length = self.size[wanted]
+        return np.repeat(np.arange(len(wanted)), length), self.event[ranges(self.start[wanted], length)]
 
     @cached_property
     def is_broad(self) -> Flags:

@@ -23,9 +23,9 @@ from math import ceil
 import numpy as np
 
 from observations.civil import clock
-from patterns.arrays import Flags, Floats, Ints, order_by, ranges
+from patterns.arrays import Flags, Floats, order_by, ranges
 from patterns.candidates import Candidates, PatternType, Trials
-from patterns.log import MICROSECONDS_PER_DAY, Log
+from patterns.log import Log, wall_clock
 from patterns.recurrence import RULES, next_due_day
 from patterns.rhythm import Rhythm
 from patterns.settings import Settings
@@ -35,8 +35,6 @@ from patterns.slots import find_slots, slot_hypotheses, supporting, with_toleran
 from patterns.subjects import Subjects, recorded_until
 from patterns.times import DAY_MINUTES, Times
 from patterns.windows import find_windows
-
-_MINUTE = 60_000_000
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,7 @@ class TemporalDetector:
         if not len(times):
             return Candidates.none(self.type)
         rhythm = Rhythm.of(log)
-        least = max(settings.confirmation_count - 2, 2)
+        least = settings.least_support
         sparse = times.once_a_quarter_hour(log)
         own = own_times(log, subjects, np.zeros(len(log), dtype=np.bool_))
         windows = find_windows(
@@ -108,8 +106,8 @@ def _candidates(log: Log, subjects: Subjects, times: Times, slots: Slots, hypoth
 
     day = active.day[position]
     time, tolerance = (slots.low + slots.width / 2) % DAY_MINUTES, slots.width / 2
-    over = _wall_clock(day, time[slot] + tolerance[slot])
-    when = np.where(hit, _wall_clock(log.day[event_of], log.minute[event_of]), over)
+    over = wall_clock(day, time[slot] + tolerance[slot])
+    when = np.where(hit, wall_clock(log.day[event_of], log.minute[event_of]), over)
     # Today's slot is an opportunity once it is used or over, and no day is after the source has ended.
     known = hit | (
         (over <= log.as_of_local[user[slot]]) & (day <= recorded_until(log, subjects, slots.subject)[slot])
@@ -119,7 +117,7 @@ def _candidates(log: Log, subjects: Subjects, times: Times, slots: Slots, hypoth
     for number in np.unique(slots.rule):
         of_rule = slots.rule[slot] == number
         next_day[of_rule] = next_due_day(log.active, RULES[number], user[slot[of_rule]], day[of_rule])
-    next_due = _wall_clock(next_day, time[slot] + tolerance[slot])
+    next_due = wall_clock(next_day, time[slot] + tolerance[slot])
     where = subjects.where(slots.subject)
     rules = [
         _rule(
@@ -156,7 +154,3 @@ def _rule(
     if day_starts_at:
         rule["day_starts_at"] = clock(60 * day_starts_at)
     return rule
-
-
-def _wall_clock(day: Ints, minute: Floats) -> Ints:
-    return day * MICROSECONDS_PER_DAY + np.round(np.nan_to_num(minute) * _MINUTE).astype(np.int64)

@@ -31,7 +31,6 @@ import numpy as np
 
 from patterns.arrays import Flags, Floats, Ints, begins, distinct, order_by, ranges
 from patterns.candidates import Candidates, PatternType, Rule, Trials
-from patterns.detectors.association import next_occasion, patience
 from patterns.episodes import CONTRAST, best_spans
 from patterns.log import MICROSECONDS_PER_DAY, Log
 from patterns.rhythm import OwnTimes, Rhythm
@@ -39,6 +38,7 @@ from patterns.selection import FIRST, say_once
 from patterns.settings import Settings
 from patterns.significance import can_be_usual, is_certain, likelihood_gain
 from patterns.subjects import Subjects, recorded_until
+from patterns.waiting import next_occasion, patience
 
 MINUTES = (1, 2, 5, 10, 15, 30, 60, 120)
 """Within how many minutes a step may follow."""
@@ -67,7 +67,7 @@ class WorkflowDetector:
 
     def detect(self, log: Log, subjects: Subjects, settings: Settings, _explained: Flags) -> Candidates:
         """Candidates for steps that follow each other; see the module."""
-        least = max(settings.confirmation_count - 2, 2)
+        least = settings.least_support
         steps = _steps(log, subjects, self.most_a_day)
         follows = _follows(log, subjects, steps, least)
         if not len(follows):
