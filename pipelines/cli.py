@@ -9,8 +9,9 @@ import click
 
 from observations.errors import HabitusError, did_you_mean
 from pipelines.commands_answers import history, patterns, show
+from pipelines.commands_audit import audit
 from pipelines.commands_detect import detect
-from pipelines.commands_forget import archive, audit, forget
+from pipelines.commands_forget import archive, forget
 from pipelines.commands_ingest import ingest
 from pipelines.commands_observe import observe, sync
 from pipelines.commands_profile import predict, profile

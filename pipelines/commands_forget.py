@@ -1,4 +1,4 @@
-"""``habitus forget``, ``archive`` and ``audit``: what is kept, and what no longer is."""
+"""``habitus forget`` and ``archive``: what is kept no longer, and what is kept elsewhere."""
 
 from __future__ import annotations
 
@@ -18,24 +18,12 @@ from pipelines.options import store_option
 from pipelines.reporting import plural
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from pipelines.store.archive import Archived
-    from pipelines.store.audit import Audit
     from pipelines.store.forgetting import Forgotten
     from pipelines.store.store import Store
 
 _AGE = re.compile(r"(\d+)\s*(d|w|y|days?|weeks?|years?)", re.IGNORECASE)
 _DAYS = {"d": 1, "w": 7, "y": 365}
-
-_format_option = click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="How to print it.",
-)
 
 
 @click.command()
@@ -60,7 +48,14 @@ _format_option = click.option(
     is_flag=True,
     help="Let in again what was forgotten (of --user, of --person, or all) when its source is read the next time.",
 )
-@_format_option
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="How to print it.",
+)
 @click.pass_context
 def forget(
     context: click.Context,
@@ -141,28 +136,6 @@ def archive(db: str | None, older_than: str, folder: Path | None) -> None:
         click.echo(_archived(store.archive(age, folder)))
 
 
-@click.command()
-@store_option
-@click.option("--user", metavar="NAME", help="Only what is stored of this user. [default: of everybody]")
-@_format_option
-def audit(db: str | None, user: str | None, form: str) -> None:
-    """Show what is stored of a user: kinds, counts, spans, for how long and where.
-
-    \b
-    Example:
-      habitus audit
-      habitus audit --user maya --format json
-    """  # noqa: D301  click wants the control character
-    from pipelines.store.store import Store
-
-    with Store(db) as store:
-        found = store.audit(user)
-    if form == "json":
-        click.echo(found.to_json())
-    else:
-        _print_audit(found)
-
-
 def _forget(
     store: Store,
     user: str | None,
@@ -200,16 +173,14 @@ def _finish(store: Store) -> bool:
 def _print_forgotten(done: Forgotten, form: str) -> None:
     import orjson
 
+    from pipelines.stored_text import print_forgotten
+
     if form == "json":
         click.echo(orjson.dumps(asdict(done), option=orjson.OPT_INDENT_2).decode())
     elif not done:
         click.echo("nothing of it is stored")
     else:
-        verb = "would go" if done.only_shown else "gone"
-        table = _table("where", verb, "would change" if done.only_shown else "changed")
-        for count in done.counts:
-            _add(table, count.place, f"{count.gone:,}", f"{count.altered:,}")
-        _show(table)
+        print_forgotten(done)
         if done.kind == "pattern":
             click.echo(
                 "a pattern goes with the observations that support it, so that nothing of it comes back",
@@ -224,76 +195,16 @@ def _say_left(left: Sequence[str]) -> None:
 
 
 def _archived(done: Archived) -> str:
+    from pipelines.stored_text import size
+
     before = f"{done.before:%Y-%m-%d}"
     if not done.observations:
         return f"nothing to archive: no observation in the database is older than {before}"
     folders = ", ".join(sorted({str(path.parent) for path in done.files}))
     return (
         f"{plural(done.observations, 'observation')} from before {before} moved to {plural(len(done.files), 'file')} "
-        f"in {folders} ({_size(done.size)}); {plural(done.left, 'observation')} left in the database"
+        f"in {folders} ({size(done.size)}); {plural(done.left, 'observation')} left in the database"
     )
-
-
-def _print_audit(found: Audit) -> None:
-    table = _table("user", "type", "action", "count", "from", "to", "where", "kept")
-    for one in found.observations:
-        span = (f"{one.first:%Y-%m-%d}", f"{one.last:%Y-%m-%d}")
-        _add(table, one.user, one.type, one.action, f"{one.count:,}", *span, one.where, one.retention)
-    _show(table)
-    table = _table("user", "what", "count", "size", "kept")
-    for derived in found.derived:
-        table.add_row(
-            derived.user, derived.what, f"{derived.count:,}", _size(derived.size), derived.retention
-        )
-    _show(table)
-    table = _table("place", "size", "holds")
-    for place in found.places:
-        _add(table, place.place, "unknown" if place.size is None else _size(place.size), place.holds)
-    _show(table)
-    if found.forgotten:
-        table = _table("forgotten", "kind", "gone", "changed")
-        for done in found.forgotten:
-            gone, changed = (sum(pair[side] for pair in done.counts.values()) for side in (0, 1))
-            _add(table, f"{done.at:%Y-%m-%d %H:%M} UTC", done.kind, f"{gone:,}", f"{changed:,}")
-        _show(table)
-    if found.kept_out:
-        kinds = ", ".join(plural(count, kind) for kind, count in found.kept_out.items())
-        click.echo(f"kept out when it comes again: {kinds}")
-
-
-def _table(*names: str) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in names:
-        numeric = name in ("count", "size", "gone", "changed", "would go", "would change")
-        table.add_column(name, justify="right" if numeric else "left", overflow="fold")
-    return table
-
-
-def _add(table: Table, *cells: str) -> None:
-    from rich.text import Text
-
-    table.add_row(*map(Text, cells))  # what is stored is no markup
-
-
-def _show(table: Table) -> None:
-    from rich.console import Console
-
-    from pipelines.explaining import WIDTH_OF_NO_TERMINAL
-
-    screen = Console()
-    if not screen.is_terminal:
-        screen.width = WIDTH_OF_NO_TERMINAL
-    screen.print(table)
-    screen.print()
-
-
-def _size(size: int) -> str:
-    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if size >= factor:
-            return f"{size / factor:,.1f} {unit}"
-    return f"{size} B"
 
 
 def _day(text: str | None, option: str) -> date | None:

@@ -25,7 +25,8 @@ from observations.ingest.base import Records
 from observations.schema import concat_observations
 from pipelines import Store, detect
 from pipelines.cli import main
-from pipelines.store.unwanted import Seal, sift
+from pipelines.store.sifting import sift
+from pipelines.store.unwanted import Seal
 from tests.simulate import creature_of_habit, every, nobody_in_particular, observations, regular
 
 ADA = creature_of_habit(1, weeks=6)

@@ -29,6 +29,7 @@ from pipelines.store.archive_files import drop_file, read_archives, read_file, w
 from pipelines.store.coding import encode
 from pipelines.store.moments import as_number
 from pipelines.store.reading import Person, parts, read_observations, read_stored
+from pipelines.store.sifting import Sifted, sift
 from pipelines.store.tables import (
     journal,
     metadata,
@@ -40,7 +41,7 @@ from pipelines.store.tables import (
     sources,
     words,
 )
-from pipelines.store.unwanted import Mentions, Seal, Sifted, sift
+from pipelines.store.unwanted import Mentions, Seal
 from pipelines.store.wishes import Meant, Wish
 from pipelines.store.writing import insert_observations
 

@@ -16,8 +16,8 @@ from pipelines.store.archive_files import without_archived
 from pipelines.store.coding import Row, encode
 from pipelines.store.moments import as_number
 from pipelines.store.reading import Person, read_people
+from pipelines.store.sifting import admitted
 from pipelines.store.tables import observations, people, shapes, sources
-from pipelines.store.unwanted import admitted
 
 GROWTH, HEADSTART = 2, 50
 """A person is evaluated at the latest with this many times the observations of last time, and so many more: what all

@@ -1,0 +1,37 @@
+"""``habitus audit``: what is stored, of whom and where."""
+
+from __future__ import annotations
+
+import click
+
+from pipelines.options import store_option
+
+
+@click.command()
+@store_option
+@click.option("--user", metavar="NAME", help="Only what is stored of this user. [default: of everybody]")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="How to print it.",
+)
+def audit(db: str | None, user: str | None, form: str) -> None:
+    """Show what is stored of a user: kinds, counts, spans, for how long and where.
+
+    \b
+    Example:
+      habitus audit
+      habitus audit --user maya --format json
+    """  # noqa: D301  click wants the control character
+    from pipelines.store.store import Store
+    from pipelines.stored_text import print_audit
+
+    with Store(db) as store:
+        found = store.audit(user)
+    if form == "json":
+        click.echo(found.to_json())
+    else:
+        print_audit(found)
