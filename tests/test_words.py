@@ -25,6 +25,8 @@ MONDAYS_AND_THURSDAYS = [day for day in every(1, 56) if day.weekday() in (0, 3)]
 TEA = regular("Tea", MONDAYS_AND_THURSDAYS)
 """Confirmed, and the only pattern in it."""
 
+RUN = regular("Run", every(1, 56), "12:00")
+
 YOGA = regular("Yoga", every(7, 4, START + timedelta(days=1)), "18:00")
 """Four Tuesdays: not confirmed yet."""
 
@@ -270,6 +272,27 @@ def test_what_is_dismissed_is_in_no_answer(diary: Diary) -> None:
     assert diary.sentences() == [tea.statement]
 
 
+def test_what_is_dismissed_is_not_told_in_the_stream(diary: Diary) -> None:
+    diary.store.observe(concat_observations([TEA, RUN]))
+    diary.store.dismiss(diary.one("Tea").id)
+    diary.at(END + timedelta(days=200))
+    assert [(change.statement[:7], change.after) for change in diary.store.changes()] == [
+        ("Has Run", "expired")
+    ]
+
+
+def test_nor_is_it_foretold(diary: Diary) -> None:
+    """Four Tuesdays of yoga: the fifth confirms it, which is said at once, unless it was dismissed."""
+    days = every(1, 30)
+    there = [regular(f"x{day}", [day], "12:00") for day in days]
+    diary.at(datetime(2026, 1, 28, tzinfo=UTC)).observe(concat_observations([YOGA, *there]))
+    fifth = regular("Yoga", [date(2026, 2, 3)], "18:00")
+    diary.at(datetime(2026, 2, 3, 18, 5, tzinfo=UTC)).add(fifth)
+    assert [change.after for change in diary.store.foretell(fifth)] == ["confirmed"]
+    diary.store.dismiss(diary.one("Yoga").id)
+    assert diary.store.foretell(fifth) == []
+
+
 def test_it_is_not_proposed_again_from_the_same_evidence_under_another_id(diary: Diary) -> None:
     """An older calendar comes in: what the habit began with changes, and its id."""
     diary.store.observe(TEA)
@@ -322,7 +345,7 @@ def test_what_was_remembered_can_be_dismissed(diary: Diary) -> None:
 
 
 def test_what_is_pinned_comes_first(diary: Diary) -> None:
-    diary.store.observe(concat_observations([TEA, regular("Run", every(1, 56), "12:00")]))
+    diary.store.observe(concat_observations([TEA, RUN]))
     assert diary.store.profile().entries[0].statement.startswith("Has Run")
     diary.store.pin(diary.one("Tea").id)
     assert [entry.statement[:7] for entry in diary.store.profile().entries] == ["Has Tea", "Has Run"]

@@ -81,7 +81,8 @@ def evaluate_people(
         for start in range(0, len(current), SAVED_AT_ONCE):
             few = current[start : start + SAVED_AT_ONCE]
             changes += database.write(partial(_save, current=few, rows=rows, stale=stale, made=made, now=now))
-        yield changes
+        # What the person dismissed is not told; if they take that back, it is.
+        yield [change for change in changes if (change.user_id, change.id) not in made.hidden]
 
 
 def make_profile(database: Database, user: str, now: datetime, settings: Settings, *, keep: bool) -> Profile:

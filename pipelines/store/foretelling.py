@@ -14,16 +14,41 @@ from typing import Any
 
 import orjson
 import polars as pl
-from sqlalchemy import Connection, and_, or_, select
+from sqlalchemy import Connection, and_, bindparam, exists, or_, select
 
 from observations.features import with_features
 from patterns.matching import Event, events_of, hangs_on_derived, outcome, reach
 from pipelines.store.changes import Change
 from pipelines.store.reading import read_observations, read_people
-from pipelines.store.tables import patterns, people, told
+from pipelines.store.tables import patterns, people, told, words
 
 _OCCASION = timedelta(hours=1)
 """Trials closer than this count as one (`patterns.log.OCCASION_GAP`)."""
+
+_OPEN_ONES = (
+    select(
+        people.c.name,
+        patterns.c.said,
+        patterns.c.status,
+        patterns.c.if_kept,
+        patterns.c.if_missed,
+        told.c.status.label("told"),
+    )
+    .join(patterns, patterns.c.person == people.c.number)
+    .outerjoin(told, and_(told.c.person == patterns.c.person, told.c.pattern == patterns.c.id))
+    .where(
+        people.c.name.in_(bindparam("names", expanding=True)),
+        or_(patterns.c.if_kept != patterns.c.status, patterns.c.if_missed != patterns.c.status),
+        or_(told.c.provisional.is_(None), told.c.provisional.is_(False)),
+        ~exists().where(
+            words.c.person == patterns.c.person,
+            words.c.pattern == patterns.c.id,
+            words.c.word == "dismissed",
+        ),
+    )
+    .order_by(people.c.name, patterns.c.place)
+)
+"""Made once, as every statement on the way of an answer: to make one takes as long as to run it."""
 
 _REASONS = {True: "one more time kept", False: "one more time not kept"}
 
@@ -80,27 +105,8 @@ class _Open:
 
 def _open_patterns(connection: Connection, names: Sequence[str]) -> Mapping[str, list[_Open]]:
     """By person, the patterns whose status one more outcome changes, but for those already foretold."""
-    answered = and_(told.c.person == patterns.c.person, told.c.pattern == patterns.c.id)
-    query = (
-        select(
-            people.c.name,
-            patterns.c.said,
-            patterns.c.status,
-            patterns.c.if_kept,
-            patterns.c.if_missed,
-            told.c.status.label("told"),
-        )
-        .join(patterns, patterns.c.person == people.c.number)
-        .outerjoin(told, answered)
-        .where(
-            people.c.name.in_(names),
-            or_(patterns.c.if_kept != patterns.c.status, patterns.c.if_missed != patterns.c.status),
-            or_(told.c.provisional.is_(None), told.c.provisional.is_(False)),
-        )
-        .order_by(people.c.name, patterns.c.place)
-    )
     found: dict[str, list[_Open]] = {}
-    for name, said, status, if_kept, if_missed, last in connection.execute(query):
+    for name, said, status, if_kept, if_missed, last in connection.execute(_OPEN_ONES, {"names": names}):
         found.setdefault(name, []).append(_Open(said, last or status, if_kept, if_missed))
     return found
 

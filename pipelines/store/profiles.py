@@ -36,12 +36,14 @@ class Made:
         profiles: by the person's name.
         valid_until: when time alone may change each next, by name, µs since 1970 UTC.
         words: what the people had said by then; a profile is not kept if they have said something since.
+        hidden: user and id of each pattern that the person dismissed.
 
     """
 
     profiles: Mapping[str, Profile]
     valid_until: Mapping[str, int]
     words: Sequence[Said]
+    hidden: frozenset[tuple[str, str]]
 
 
 def read_profile(connection: Connection, user: str, now: datetime) -> Profile | None:
@@ -80,14 +82,18 @@ def make_profiles(
     from pipelines.words import with_words
 
     words = read_words(connection, whose, now)
-    believed = with_words(patterns, words, frame, now, settings).partition_by("user_id", as_dict=True)
+    spoken_of = with_words(patterns, words, frame, now, settings)
+    hidden = frozenset(patterns.select("user_id", "id").rows()) - set(
+        spoken_of.select("user_id", "id").rows()
+    )
+    believed = spoken_of.partition_by("user_id", as_dict=True)
     newest = dict(frame.group_by("user_id").agg(pl.col("local").max().dt.date().cast(pl.String)).iter_rows())
     nothing = patterns.clear()
     profiles = {
         person.name: profile_of(believed.get((person.name,), nothing), newest.get(person.name), settings)
         for person in whose
     }
-    return Made(profiles, _sooner(stale, _ends(words, now)), words)
+    return Made(profiles, _sooner(stale, _ends(words, now)), words, hidden)
 
 
 def keep_profiles(connection: Connection, whose: Sequence[Person], made: Made, now: datetime) -> None:
