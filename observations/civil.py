@@ -103,7 +103,7 @@ def _instant(name: str) -> pl.Expr:
 
 def _by_zone(frame: pl.DataFrame, expression: Callable[[str], pl.Expr]) -> pl.DataFrame:
     """Apply an expression that needs one constant zone to each zone's rows; the order of rows stays."""
-    names = frame.get_column("tz").unique().drop_nulls().sort().to_list()
+    names = sorted(name for name in frame.get_column("tz").unique().to_list() if name is not None)
     for name in names:
         zone(name)
     if len(names) <= 1 and frame.get_column("tz").null_count() == 0:

@@ -26,7 +26,7 @@ from observations.secret_names import NAME_HINTS, PLACEHOLDER, VALUE_FOLLOWS, re
 _LONG = 2_000
 """A longer text goes through every pass: the first looks take time that is quadratic in its length, if it wants."""
 
-_FEW = 16
+FEW = 16
 """So few texts are looked at sooner one by one than as a column: 0.01 ms each, where a column takes 0.4 ms to begin."""
 
 _ANY = re.compile(any_of(KEY_HINTS + NAME_HINTS + ARGUMENT_HINTS))
@@ -60,7 +60,7 @@ def redact(text: str) -> str:
 
 def redact_series(texts: pl.Series) -> pl.Series:
     """`redact` of each text; null stays null. Only texts that look suspicious are taken out of the column."""
-    if len(texts) <= _FEW:
+    if len(texts) <= FEW:
         return pl.Series(texts.name, [None if t is None else redact(t) for t in texts], dtype=pl.String)
     for look, redacted in _PASSES:
         suspicious = texts.str.contains(_for_rust(look)).fill_null(False)

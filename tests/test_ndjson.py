@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from unittest.mock import patch
 
 import polars as pl
 import pytest
@@ -10,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from observations.ingest import ndjson
-from observations.ingest.base import Batch, Note, ReadOptions, Source
-from observations.ingest.ndjson import NDJSON
+from observations import privacy
+from observations.ingest import base, ndjson, timestamps
+from observations.ingest.base import Batch, Note, ReadOptions, Source, complete
+from observations.ingest.ndjson import NDJSON, NdjsonReading
 from observations.ingest.ndjson_columns import FastPath
 from observations.ingest.rows import observe_rows
 from observations.schema import check_observations, concat_observations
@@ -153,6 +155,29 @@ def test_each_record_is_read_as_if_it_were_alone(records: list[dict[str, object]
     assert_frame_equal(together, alone)
 
 
+@given(
+    st.one_of(
+        st.lists(RECORDS, min_size=1, max_size=6).map(written),
+        st.lists(RECORDS, min_size=1, max_size=4).map(written).flatmap(damaged),
+    )
+)
+@settings(deadline=None, max_examples=200)
+def test_few_lines_are_read_as_many_are(content: bytes) -> None:
+    """A line in the stream is what it is in a file: the short cuts for few lines change nothing."""
+    lines = content.count(b"\n") + (not content.endswith(b"\n"))
+    few = NdjsonReading("log.ndjson", OPTIONS).batch(content, 1, lines)
+    with (
+        patch.object(ndjson, "FEW_LINES", 0),
+        patch.object(timestamps, "FEW", 0),
+        patch.object(base, "FEW_LISTS", 0),
+        patch.object(privacy, "FEW", 0),
+    ):
+        many = NdjsonReading("log.ndjson", OPTIONS).batch(content, 1, lines)
+        completed = complete(many.observations, OPTIONS)
+    assert_same(few, many)
+    assert_frame_equal(complete(few.observations, OPTIONS), completed, check_column_order=False)
+
+
 def test_nothing_of_a_record_is_lost() -> None:
     """Fields outside ``features``, nested objects, lists of anything, integers beyond floats."""
     frame, notes = read(
@@ -175,6 +200,12 @@ def test_not_a_number_is_a_feature_that_is_not_there() -> None:
     assert notes == []
     assert frame.get_column("a:number").to_list() == [1.0, None, None]
     assert "b:number" not in frame.columns
+
+
+def test_an_id_that_is_not_a_number_is_none() -> None:
+    """It was the text "null" where a line was read on its own, and no id in a file."""
+    frame, _ = read(line(id=float("inf")))
+    assert frame.get_column("id").item() is None
 
 
 def test_bad_lines_are_named_and_their_neighbours_read() -> None:

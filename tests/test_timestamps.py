@@ -5,12 +5,14 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from unittest.mock import patch
 
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from observations.ingest import timestamps
 from observations.ingest.timestamps import TIMES, parse_timestamp, parse_timestamps
 from observations.ingest.written_times import date_orders, epoch_instant
 
@@ -128,6 +130,43 @@ def test_a_column_with_offsets_gives_instant_and_wall_clock(rows: list[tuple[dat
     assert times.get_column("at").to_list() == [moment.astimezone(UTC) for moment in aware]
     shown = [wall if offset else None for wall, offset in rows]
     assert times.get_column("wall").to_list() == shown
+
+
+@st.composite
+def miswritten(draw: st.DrawFn) -> str:
+    """A time as most logs write it, with up to two slips of the pen."""
+    common = [
+        "2026-03-02T09:30:00+01:00",
+        "2026-03-02T08:30:00Z",
+        "2026-03-29 02:30:00",
+        "1971-01-01T00:00:00-00:00",
+    ]
+    text = draw(
+        st.sampled_from([*common, "2026-03-02T23:59:59.25+05:45", "2199-12-31T23:59:59.999999-14:00"])
+    )
+    for _ in range(draw(st.integers(0, 2))):
+        place, taken = draw(st.integers(0, len(text))), draw(st.integers(0, 1))
+        text = text[:place] + draw(st.sampled_from([*"0123456789:.-T +Z٣", ""])) + text[place + taken :]
+    return text
+
+
+@given(st.lists(miswritten(), min_size=1, max_size=3))
+@settings(deadline=None, max_examples=300)
+def test_a_few_times_are_read_as_a_column_is(texts: list[str]) -> None:
+    """The short cut for a single line in the stream changes nothing."""
+    column = pl.Series(texts, dtype=pl.String)
+    few = parse_timestamps(column)
+    with patch.object(timestamps, "FEW", 0):
+        assert few.equals(parse_timestamps(column))
+        assert few.schema == TIMES
+
+
+def test_common_times_take_the_short_cut() -> None:
+    assert (
+        timestamps._few(["2026-03-02T09:30:00+01:00", "2026-03-02T08:30:00.5Z", "2026-03-02 09:30:00"])
+        is not None
+    )
+    assert timestamps._few(["2026-03-02T09:30:00Z", "Mon, 02 Mar 2026 09:30:00 +0100"]) is None
 
 
 @given(st.lists(st.one_of(st.none(), st.text(max_size=30), st.text("0123456789:/.-T +ZeE,APM", max_size=30))))

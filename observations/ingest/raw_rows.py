@@ -117,7 +117,9 @@ class RawRows:
     def _put_texts(self, key: str, rows: list[int], values: list[object]) -> None:
         if set(map(type, values)) != {str}:
             told = [
-                (row, as_text(value)) for row, value in zip(rows, values, strict=True) if value is not None
+                (row, as_text(value))
+                for row, value in zip(rows, values, strict=True)
+                if _says_something(value)
             ]
             rows, values = [row for row, _ in told], [text for _, text in told]
         self._put(key, rows, values)

@@ -10,7 +10,8 @@ Nothing is guessed. An order of day and month that a column does not prove is a 
 number or date that cannot be the time of anything a person did is refused.
 
 A column is read by the quickest way that reads it, what remains by the next: the plain form by its place in the
-text, other forms of RFC 3339, numbers, and each distinct text that is left on its own (`written_times`).
+text, other forms of RFC 3339, numbers, and each distinct text that is left on its own (`written_times`). A few texts
+that are all RFC 3339 are read by the standard library: a column takes 2 ms to begin, a text 1 µs.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ from observations.ingest.written_times import EPOCH_FROM, EPOCH_TO, EPOCH_UNITS,
 EARLIEST, LATEST = datetime(1971, 1, 1), datetime(2200, 1, 1)  # noqa: DTZ001  wall clocks
 """Written dates outside are defaults of some program (1601, 1900, 1970-01-01, 9999), not times."""
 
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  a wall clock
+_MICROSECOND = timedelta(microseconds=1)
+
 TIMES = pl.Schema(
     {
         "at": pl.Datetime("us", "UTC"),
@@ -35,8 +39,15 @@ TIMES = pl.Schema(
 )
 """What `parse_timestamps` returns."""
 
+FEW = 100
+"""So few texts are not worth a column."""
+
 PLAIN_LENGTH = len("2026-03-02T09:30:00")
 LONGEST_OFFSET = len("+01:00")
+_COMMON = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ](?:[01][0-9]|2[0-3]):[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?(?:Z|[+-][0-9]{2}:[0-9]{2})?"
+)
+"""What every way reads alike."""
 _OFFSET = r"((?:[Zz]|[+-]\d\d:?(?:\d\d)?))$"
 
 
@@ -52,6 +63,8 @@ def parse_timestamps(text: pl.Series, day_first: bool | None = None) -> pl.DataF
         was written (then ``wall`` is its midnight), ``problem`` where nothing could be made of it.
 
     """
+    if len(text) <= FEW and (few := _few(text.to_list())) is not None:
+        return few
     times = _plain(text)
     for parse in (_rfc_3339, _numbers):
         left = _unread(times)
@@ -72,6 +85,31 @@ def parse_timestamp(text: str, day_first: bool | None = None) -> Moment:
     """
     row = parse_timestamps(pl.Series([text], dtype=pl.String), day_first).row(0, named=True)
     return Moment(**row)
+
+
+def _few(texts: list[str | None]) -> pl.DataFrame | None:
+    """The times of texts in the most common form; null if one of them is of another, or cannot be."""
+    at, wall = list[int | None](), list[datetime | None]()
+    for text in texts:
+        if text is None or not _COMMON.fullmatch(text):
+            return None
+        try:
+            moment = datetime.fromisoformat(text)
+        except ValueError:
+            return None
+        clock, ahead = moment.replace(tzinfo=None), moment.utcoffset()
+        if not EARLIEST <= clock < LATEST:
+            return None
+        at.append(None if ahead is None else (clock - ahead - _EPOCH) // _MICROSECOND)
+        wall.append(clock if ahead is None or ahead else None)
+    return pl.DataFrame(
+        [
+            pl.Series("at", at, dtype=TIMES["at"]),
+            pl.Series("wall", wall, dtype=TIMES["wall"]),
+            pl.Series("date_only", [False] * len(at), dtype=pl.Boolean),
+            pl.Series("problem", [None] * len(at), dtype=pl.String),
+        ]
+    )
 
 
 def _unread(times: pl.DataFrame) -> pl.Series:
