@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from pipelines.answers import Shown
     from pipelines.batch import Detection
+    from pipelines.store.store import Store
 
 user_option = click.option("--user", metavar="NAME", help="Whose patterns. [default: everybody's]")
 
@@ -134,30 +135,25 @@ def history(
         _print_journal(journal)
 
 
-def check_person(store: object, user: str | None) -> None:
+def check_person(store: Store, user: str | None) -> None:
     """Do nothing if nobody is named, or somebody whom the store knows.
 
     Raises:
         SettingError: the store does not know them.
     """
     from pipelines.answers import people_named
-    from pipelines.store.store import Store
 
-    assert isinstance(store, Store), "a store"
     if user is not None:
         with store.database.reading() as connection:
             people_named(connection, user)
 
 
-def check_anything_there(store: object, detection: Detection, as_of: datetime | None) -> None:
+def check_anything_there(store: Store, detection: Detection, as_of: datetime | None) -> None:
     """Say so if the store is empty.
 
     Raises:
         SettingError: there is something, but nothing up to `as_of`.
     """
-    from pipelines.store.store import Store
-
-    assert isinstance(store, Store), "a store"
     if detection.observations or detection.frame.height:
         return
     if as_of is not None and store.people():

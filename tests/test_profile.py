@@ -59,7 +59,7 @@ def only_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
     def fail(*_: object, **__: object) -> None:
         raise AssertionError("it is made anew")
 
-    monkeypatch.setattr("pipelines.store.store.make_profile", fail)
+    monkeypatch.setattr("pipelines.store.answering.make_profile", fail)
     return store
 
 
@@ -285,7 +285,7 @@ def test_it_is_made_anew_when_something_changed(
         made.append(change)
         return real(*of, **also)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("pipelines.store.store.make_profile", counting)
+    monkeypatch.setattr("pipelines.store.answering.make_profile", counting)
     if change == "observation":
         store.add(regular("Tea", every(1, 1, END.date()), "07:00"))
     elif change == "word":

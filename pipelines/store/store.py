@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
@@ -13,7 +12,7 @@ import orjson
 import polars as pl
 from sqlalchemy import ColumnElement, Connection, func, select
 
-from observations.errors import SchemaError, StoreError
+from observations.errors import SchemaError
 from observations.ingest.base import ReadOptions, complete
 from observations.ingest.raw_rows import RawRows
 from observations.ingest.rows import observe_rows
@@ -24,25 +23,19 @@ from observations.schema import (
     empty_observations,
     unique_observations,
 )
-from patterns.candidates import PatternType
-from patterns.model import Pattern
 from patterns.settings import Settings
-from pipelines.batch import Detection
 from pipelines.parallel import PEOPLE_AT_ONCE
-from pipelines.profile import Profile
+from pipelines.store.answering import Answers
 from pipelines.store.changes import Change
 from pipelines.store.database import Database, default_place
-from pipelines.store.evaluation import evaluate_people, make_profile, note_told, people_to_evaluate
+from pipelines.store.evaluation import evaluate_people, note_told, people_to_evaluate
 from pipelines.store.foretelling import foretell
 from pipelines.store.moments import as_moment
-from pipelines.store.profiles import read_profile
 from pipelines.store.reading import Person, parts, read_observations, read_people
 from pipelines.store.tables import people
 from pipelines.store.writing import Added, Position, insert_observations, keep_position, read_position
 
 if TYPE_CHECKING:
-    from pipelines.answers import Shown
-    from pipelines.predict import Prediction
     from pipelines.store.archive import Archived
     from pipelines.store.audit import Audit
     from pipelines.store.forgetting import Forgotten
@@ -53,7 +46,7 @@ def clock_at(moment: datetime | None) -> Callable[[], datetime]:
     return (lambda: datetime.now(UTC)) if moment is None else (lambda: moment)
 
 
-class Store:
+class Store(Answers):
     """Observations and what follows from them, in one database; a context manager.
 
     It may be read from many threads and processes while one or more write.
@@ -187,184 +180,6 @@ class Store:
         # Again, for a version that was not chosen may have been alone in a feature.
         return concat_observations([unique_observations(concat_observations(frames))])
 
-    def patterns(
-        self, user: str | None = None, *, as_of: datetime | None = None, status: str | None = None
-    ) -> Detection:
-        """What a person (or everybody) habitually does: what `pipelines.detect` says of the same observations, and where
-        the person has spoken, what they said (`pipelines.words`).
-
-        Args:
-            user: whose patterns; everybody's if null.
-            as_of: the evaluation time, aware; now if null. Nothing later is looked at.
-            status: only patterns with this status.
-        """
-        from pipelines.answers import detected
-
-        moment = self._moment(as_of)
-        with self.database.reading() as connection:
-            whose = None if user is None else self._whose(connection, user)
-        found = detected(self, whose, moment)
-        if status is None:
-            return found
-        return replace(found, frame=found.frame.filter(pl.col("status") == status))
-
-    def show(self, id: str, user: str | None = None, *, as_of: datetime | None = None) -> Shown:
-        """One pattern and everything behind it.
-
-        Args:
-            id: the pattern's id, or the beginning of it.
-            user: whose pattern; anybody's if null.
-            as_of: the evaluation time, aware; now if null.
-
-        Raises:
-            SettingError: there is no such pattern, or there are several.
-        """
-        from pipelines.answers import show
-
-        return show(self, id, user, self._moment(as_of))
-
-    def history(self, id: str, user: str | None = None, *, as_of: datetime | None = None) -> pl.DataFrame:
-        """How one pattern came to be what it is: its changes of status and what the person said of it, in order of time.
-
-        Args:
-            id, user, as_of: as for `show`.
-
-        Returns:
-            `patterns.explain.JOURNAL`; for a word of the person `after` is that word.
-
-        Raises:
-            SettingError: there is no such pattern, or there are several.
-        """
-        from pipelines.answers import history
-
-        return history(self, id, user, self._moment(as_of))
-
-    def profile(self, user: str | None = None, *, as_of: datetime | None = None) -> Profile:
-        """What an assistant is told about a person: ``.markdown()`` or ``.json()``, within a budget of tokens.
-
-        It is kept ready and read with one look-up; it is made anew only where something changed since.
-
-        Args:
-            user: whose; the only person in the store, else ``me``, if null.
-            as_of: the evaluation time, aware; now if null.
-
-        Raises:
-            SettingError: there is nobody of that name, or it takes a name to tell who is meant.
-        """
-        now = self._moment(as_of)
-        if user is not None:
-            with self.database.reading() as connection:
-                ready = read_profile(connection, user, now)
-            if ready is not None:
-                return ready
-        from pipelines.answers import the_person
-
-        name = the_person(self, user)
-        if user is None:
-            return self.profile(name, as_of=as_of)
-        try:
-            return make_profile(self.database, name, now, self.settings, keep=as_of is None)
-        except StoreError:  # who may only read is answered as well
-            return make_profile(self.database, name, now, self.settings, keep=False)
-
-    def predict(
-        self, user: str | None = None, *, days: int = 7, as_of: datetime | None = None
-    ) -> list[Prediction]:
-        """What will probably happen to a person (or to everybody) in the coming days, in order of time.
-
-        Args:
-            user: whose; everybody's if null.
-            days: how many.
-            as_of: the evaluation time, aware; now if null.
-
-        Raises:
-            SettingError: `days` is not between 1 and 366.
-        """
-        from pipelines.predict import predictions
-
-        moment = self._moment(as_of)
-        found = self.patterns(user, as_of=moment)
-        return predictions(found.frame, found.observed, moment, days, self.settings)
-
-    def backtest(
-        self, user: str | None = None, *, days: int = 28, as_of: datetime | None = None
-    ) -> pl.DataFrame:
-        """How often the predictions of past days came true, by probability (`pipelines.backtest.BACKTEST`).
-
-        Args:
-            user: whose; everybody's if null.
-            days: how many days back.
-            as_of: the end of the last of them, aware; now if null.
-
-        Raises:
-            SettingError: `days` is not between 1 and 366.
-        """
-        from pipelines.backtest import backtest
-
-        moment = self._moment(as_of)
-        return backtest(self.observations(user, as_of=moment), moment, days, self.settings)
-
-    def remember(
-        self,
-        text: str,
-        type: PatternType = "preference",
-        *,
-        user: str | None = None,
-        rule: Mapping[str, object] | None = None,
-        until: datetime | None = None,
-        undo: bool = False,
-    ) -> Pattern:
-        """Keep what the person says of themselves: confirmed, with confidence 1, whatever they do.
-
-        Args:
-            text: the sentence.
-            type: the type of pattern that it is.
-            user: who says it; the only person in the store, else ``me``, if null.
-            rule: the same for machines (contract, section 3): behaviour can then be held against it.
-            until: aware; from then on it is expired.
-            undo: take it back instead.
-
-        Raises:
-            SettingError: the text is empty, the rule is none of that type, or there is nothing to take back.
-        """
-        from pipelines.speaking import remember, take_back
-
-        if undo:
-            return take_back(self, text, type, user)
-        return remember(self, text, type, user, rule, until)
-
-    def confirm(self, id: str, user: str | None = None, *, undo: bool = False) -> Pattern:
-        """Keep that the person says a pattern is right: it is confirmed whatever the count. The pattern, as it is then.
-
-        Args:
-            id, user: as for `show`.
-            undo: take the word back.
-
-        Raises:
-            SettingError: there is no such pattern, or there are several; or there is no such word to take back.
-        """
-        from pipelines.speaking import say
-
-        return say(self, "confirmed", id, user, undo=undo)
-
-    def dismiss(self, id: str, user: str | None = None, *, undo: bool = False) -> Pattern:
-        """Keep that the person does not want a pattern: it is not shown until what comes after confirms it alone.
-
-        Args, raises: as for `confirm`.
-        """
-        from pipelines.speaking import say
-
-        return say(self, "dismissed", id, user, undo=undo)
-
-    def pin(self, id: str, user: str | None = None, *, undo: bool = False) -> Pattern:
-        """Keep that the person wants a pattern first in the profile.
-
-        Args, raises: as for `confirm`.
-        """
-        from pipelines.speaking import say
-
-        return say(self, "pinned", id, user, undo=undo)
-
     def forget(
         self,
         *,
@@ -436,9 +251,6 @@ class Store:
         from pipelines.store.audit import audit
 
         return audit(self.database, user)
-
-    def _moment(self, as_of: datetime | None) -> datetime:
-        return (as_of or self.clock()).astimezone(UTC)
 
     @staticmethod
     def _whose(connection: Connection, user: str | None) -> list[Person]:
