@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from patterns.episodes import CONTRAST, best_spans
+from patterns.episodes import CONTRAST, Spans, best_spans
 from tests import naive
 
 POSITIONS = st.lists(st.integers(1, 12), min_size=1, max_size=14).map(lambda gaps: list(accumulate(gaps)))
@@ -55,6 +55,16 @@ def test_no_groups_have_no_spans() -> None:
     nothing = np.empty(0, dtype=np.int64)
     first, last = best_spans(nothing, nothing, 0)
     assert (len(first), len(last)) == (0, 0)
+
+
+def test_what_lies_in_a_span_is_counted_from_hit_to_hit() -> None:
+    texts = ["." * 9 + "xxxx.xxxxx" + "." * 9, "xxx"]
+    group = np.repeat([0, 1], [len(text) for text in texts])
+    hit = np.array([mark == "x" for mark in "".join(texts)])
+    spans = Spans.of(group, hit, 2)
+    assert (spans.first.tolist(), spans.last.tolist()) == ([9, 28], [18, 30])
+    assert (spans.support.tolist(), spans.opportunities.tolist()) == ([9, 3], [10, 3])
+    assert np.flatnonzero(spans.inside).tolist() == [*range(9, 19), 28, 29, 30]
 
 
 @hypothesis_settings(deadline=None, max_examples=150)

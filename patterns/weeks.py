@@ -1,0 +1,141 @@
+"""Weeks: what came on each weekday in each hour, and what the person did otherwise.
+
+Several events of a kind within a quarter of an hour count once: an import of fifty meetings is one decision.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from patterns.arrays import Flags, Floats, Ints, distinct
+from patterns.log import Log, weekday_of
+from patterns.rhythm import Rhythm
+from patterns.subjects import Subjects
+
+HOURS = 24
+
+_ONE_SIDED = 1.645
+"""Standard deviations above the mean that are passed once in twenty times."""
+
+
+@dataclass(frozen=True, eq=False)
+class Weeks:
+    """What came and what the person did otherwise, by weekday and hour.
+
+    Attributes:
+        count: (subjects, 7, 24) quarters of an hour in which unexplained events of each subject came.
+        others: (subjects, 7, 24) quarters of an hour in which the person's other unexplained events came, by type.
+        days: (subjects, 7) active days by weekday, while the subject's type was recorded.
+        share: (subjects, 7) share of the person's other activity on each weekday.
+        first, last: (subjects,) first and last day on which the subject's type was recorded.
+        dispersion: (subjects,) how many times more the counts of days vary than by chance: what comes on few days,
+            many at once, is so much less evidence.
+    """
+
+    count: Floats
+    others: Floats
+    days: Ints
+    share: Floats
+    first: Ints
+    last: Ints
+    dispersion: Floats
+
+    def __len__(self) -> int:
+        return len(self.count)
+
+    def __getitem__(self, chosen: Ints) -> Weeks:
+        """The weeks of the chosen subjects, in that order; one may be chosen several times."""
+        return Weeks(*(getattr(self, f.name)[chosen] for f in fields(self)))
+
+    @classmethod
+    def of(cls, log: Log, subjects: Subjects, explained: Flags) -> Weeks:
+        """The weeks of all subjects, without the events flagged in `explained`, and without those that last all day."""
+        timed = ~np.isnan(log.minute) & ~explained
+        quarter = np.where(timed, np.nan_to_num(log.minute) // 15, 0).astype(np.int64)
+        mine = timed[subjects.event]
+        owner, event = subjects.owner[mine], subjects.event[mine]
+        quarters = _Quarters.of(log, owner, event, quarter, len(subjects))
+        by_kind = _Quarters.of(
+            log, log.kind[timed], np.flatnonzero(timed), quarter, len(log.recorded[0])
+        ).table()
+        whose = np.zeros(len(by_kind), dtype=np.int64)
+        whose[log.kind] = log.user
+        life = np.zeros((len(log.users), 7, HOURS))
+        np.add.at(life, whose, by_kind)
+        kind = log.kind[subjects.event[subjects.start[:-1]]]
+        first, last = log.recorded[0][kind], log.recorded[1][kind]
+        days = _active_weekdays(log, subjects.user, first, last)
+        count = quarters.table()
+        by_day = count.sum(axis=2).astype(np.int64)
+        share = Rhythm.of(log, explained).weekday_factor(subjects.user, kind, by_day) * days
+        share = share / np.maximum(share.sum(axis=1, keepdims=True), 1e-12)
+        others = np.maximum(life[subjects.user] - count, 0.0)
+        return cls(count, others, days, share, first, last, quarters.dispersion(days))
+
+    @property
+    def ratio(self) -> Floats:
+        """(subjects,) the subject's quarters of an hour to those of all else that the person does."""
+        ratio: Floats = self.count.sum(axis=(1, 2)) / np.maximum(self.others.sum(axis=(1, 2)), 1.0)
+        return ratio
+
+
+@dataclass(frozen=True, eq=False)
+class _Quarters:
+    """Every quarter of an hour in which events of an owner came, once, sorted.
+
+    Attributes:
+        owner, day, quarter: (quarters,) whose, on which day, and which of the day's 96.
+        owners: how many owners there are.
+    """
+
+    owner: Ints
+    day: Ints
+    quarter: Ints
+    owners: int
+
+    @classmethod
+    def of(cls, log: Log, owner: Ints, event: Ints, quarter: Ints, owners: int) -> _Quarters:
+        """Of events that are given with their owner; `quarter` (events,) is that of every event of the log."""
+        once = distinct((owner << 32 | log.day[event] + 2**31) << 7 | quarter[event])
+        return cls(once >> 39, (once >> 7 & 0xFFFFFFFF) - 2**31, once & 127, owners)
+
+    def table(self) -> Floats:
+        """(owners, 7, 24) how many there are by weekday and hour."""
+        cell = self.owner * (7 * HOURS) + weekday_of(self.day) * HOURS + self.quarter // 4
+        counts = np.bincount(cell, minlength=self.owners * 7 * HOURS)
+        return counts.reshape(self.owners, 7, HOURS).astype(np.float64)
+
+    def dispersion(self, days: Ints) -> Floats:
+        """(owners,) the variance of a day's count over its mean, by weekday; 1 where chance explains it.
+
+        Pearson's estimate for quasi-Poisson counts (McCullagh & Nelder 1989, section 6.2), taken where it is
+        significant at 5 %.
+
+        Args:
+            days: (owners, 7) how many days of each weekday there were.
+        """
+        key = self.owner << 32 | self.day + 2**31
+        _, first, count = np.unique(key, return_index=True, return_counts=True)
+        cell = self.owner[first] * 7 + weekday_of(self.day[first])
+        total, squares = (
+            np.bincount(cell, weights=weights, minlength=self.owners * 7).reshape(self.owners, 7)
+            for weights in (count, count**2)
+        )
+        mean = total / np.maximum(days, 1)
+        known = mean > 0
+        freedom = np.maximum(((days - 1) * known).sum(axis=1), 1)
+        chi_square = np.where(known, squares / np.where(known, mean, 1) - total, 0.0).sum(axis=1)
+        dispersion = chi_square / freedom
+        by_chance = 1 + _ONE_SIDED * np.sqrt(2 / freedom)
+        return np.where(dispersion > by_chance, dispersion, 1.0)
+
+
+def _active_weekdays(log: Log, user: Ints, first: Ints, last: Ints) -> Ints:
+    """(n, 7) active days of each weekday between two days, both included."""
+    active = log.active
+    running = np.zeros((len(active.day) + 1, 7), dtype=np.int64)
+    running[np.arange(1, len(active.day) + 1), weekday_of(active.day)] = 1
+    np.cumsum(running, axis=0, out=running)
+    return running[active.position(user, last + 1)] - running[active.position(user, first)]
