@@ -77,15 +77,13 @@ def events_of(frame: pl.DataFrame) -> Iterator[Event]:
     """
     columns = [name for name in frame.columns if name not in _NOT_FEATURES or name == "kind:text"]
     names = [split_column(name)[0] if ":" in name else name for name in columns]
-    timed = (
-        ~pl.col("all_day:flag").fill_null(value=False) if "all_day:flag" in frame.columns else pl.lit(True)
-    )
-    for local, is_timed, *values in frame.select("local", timed.alias("_timed"), *columns).iter_rows():
+    for local, *values in frame[["local", *columns]].iter_rows():
         fields: dict[str, tuple[object, ...]] = {}
         for name, value in zip(names, values, strict=True):
             if value is not None:
                 fields[name] = (*fields.get(name, ()), value)
-        yield Event(local, is_timed, fields)
+        lasts_all_day = any(value is True for value in fields.get("all_day", ()))
+        yield Event(local, not lasts_all_day, fields)
 
 
 def outcome(type: str, rule: Mapping[str, Any], event: Event, before: Sequence[Event] = ()) -> bool | None:

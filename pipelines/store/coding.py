@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from math import isfinite
 from typing import NamedTuple
 
 import orjson
@@ -47,17 +48,15 @@ class Row(NamedTuple):
 def encode(frame: pl.DataFrame) -> Iterator[Row]:
     """The rows of an observation frame (`observations.schema`), in its order."""
     columns = sorted(feature_columns(frame.columns))
-    local = pl.col("local").dt.epoch("us") - pl.col("at").dt.epoch("us")
-    plain = frame.select(
-        "user_id",
-        pl.col("at").dt.epoch("us"),
-        "id",
-        "type",
-        "action",
-        "tz",
-        "actor",
-        local,
-        *map(_value, columns),
+    at = frame.get_column("at").cast(pl.Int64)
+    plain = pl.DataFrame(
+        [
+            frame.get_column("user_id"),
+            at,
+            *map(frame.get_column, ("id", "type", "action", "tz", "actor")),
+            frame.get_column("local").cast(pl.Int64) - at,
+            *(_finite(frame.get_column(column)) for column in columns),
+        ]
     )
     shapes: dict[tuple[object, ...], str] = {}
     for user, at, id, type, action, tz, actor, offset, *values in plain.iter_rows():
@@ -128,6 +127,8 @@ def _digest(shape: str, content: bytes) -> int:
     return int.from_bytes(digest.digest(), signed=True)
 
 
-def _value(column: str) -> pl.Expr:
-    value = pl.col(column)
-    return pl.when(value.is_finite()).then(value) if column.endswith(":number") else value
+def _finite(values: pl.Series) -> pl.Series:
+    """The values, null where they are NaN or infinite."""
+    if values.dtype != KINDS["number"] or isfinite(values.sum()):  # a sum is finite only if all of it is
+        return values
+    return values.set(~values.is_finite(), None)

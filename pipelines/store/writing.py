@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from functools import cache
 from itertools import groupby
 
 import polars as pl
-from sqlalchemy import BigInteger, Connection, Insert, Table, bindparam, case, delete, select, update
+from sqlalchemy import BigInteger, Connection, Table, bindparam, case, delete, select, update
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.sql.dml import ReturningInsert
 
 from pipelines.store.archive_files import without_archived
 from pipelines.store.coding import Row, encode
@@ -28,6 +30,21 @@ LONGEST_NAME = 600
 
 NAMES_AT_ONCE = 5_000
 """Names asked for in one statement: databases bound the number of parameters."""
+
+
+_LATEST = bindparam("latest", type_=BigInteger())
+_NOTE_CHANGES = (
+    update(people)
+    .where(people.c.number == bindparam("whose"))
+    .values(
+        observations=people.c.observations + bindparam("added"),
+        changed=people.c.changed + 1,
+        newest=case((people.c.newest > _LATEST, people.c.newest), else_=_LATEST),
+    )
+)
+_SHAPES = select(shapes.c.person, shapes.c.said, shapes.c.number).where(
+    shapes.c.person.in_(bindparam("whose", expanding=True))
+)
 
 
 @dataclass(frozen=True)
@@ -143,7 +160,7 @@ def _people(connection: Connection, names: Sequence[str]) -> dict[str, Person]:
     known = _known(connection, names)
     if new := [name for name in names if name not in known]:
         nothing = {"observations": 0, "changed": 0, "evaluated": 0, "evaluated_rows": 0}
-        entry = _insert_new(connection, people)
+        entry = _insert_new(connection.dialect.name, people)
         connection.execute(entry, [{"name": name, **nothing} for name in new])
         known |= _known(connection, new)
     return known
@@ -182,9 +199,9 @@ def _known_shapes(connection: Connection, numbers: Mapping[str, int]) -> dict[tu
     found: dict[tuple[str, str], int] = {}
     asked = list(names)
     for start in range(0, len(asked), NAMES_AT_ONCE):
-        theirs = shapes.c.person.in_(asked[start : start + NAMES_AT_ONCE])
-        query = select(shapes.c.person, shapes.c.said, shapes.c.number).where(theirs)
-        found.update(((names[person], said), number) for person, said, number in connection.execute(query))
+        theirs = {"whose": asked[start : start + NAMES_AT_ONCE]}
+        rows = connection.execute(_SHAPES, theirs)
+        found.update(((names[person], said), number) for person, said, number in rows)
     return found
 
 
@@ -192,13 +209,18 @@ def _insert(connection: Connection, rows: Sequence[Mapping[str, object]]) -> lis
     """Add rows to the observations; person and id of those that were not there yet."""
     if not rows:
         return []
-    entry = _insert_new(connection, observations).returning(observations.c.person, observations.c.id)
+    entry = _insert_observations(connection.dialect.name)
     return [(person, id) for person, id in connection.execute(entry, rows)]
 
 
-def _insert_new(connection: Connection, table: Table) -> Insert:
+@cache
+def _insert_observations(dialect: str) -> ReturningInsert[int, str]:
+    return _insert_new(dialect, observations).returning(observations.c.person, observations.c.id)
+
+
+def _insert_new(dialect: str, table: Table) -> sqlite.Insert | postgresql.Insert:
     """An insertion that passes over what is there."""
-    if connection.dialect.name == "postgresql":
+    if dialect == "postgresql":
         return postgresql.insert(table).on_conflict_do_nothing()
     return sqlite.insert(table).on_conflict_do_nothing()
 
@@ -208,19 +230,9 @@ def _note_changes(
 ) -> None:
     """Count what was added to each person, who is to be evaluated again."""
     newest = {user: max(row.at for row in theirs) for user, theirs in groupby(rows, key=lambda row: row.user)}
-    latest = bindparam("latest", type_=BigInteger())
-    entry = (
-        update(people)
-        .where(people.c.number == bindparam("whose"))
-        .values(
-            observations=people.c.observations + bindparam("added"),
-            changed=people.c.changed + 1,
-            newest=case((people.c.newest > latest, people.c.newest), else_=latest),
-        )
-    )
     noted = [
         {"whose": numbers[user], "added": count, "latest": newest[user]}
         for user, count in sorted(added.items())
     ]
     if noted:
-        connection.execute(entry, noted)
+        connection.execute(_NOTE_CHANGES, noted)
