@@ -1,4 +1,4 @@
-"""Follows: what comes after what, within two hours.
+"""Follows: what comes after what, within two hours, and how often.
 
 From each event one walks forward to the first event of every other subject:
 
@@ -8,6 +8,10 @@ From each event one walks forward to the first event of every other subject:
     A → B         A ─▶ B                     (not the second B; the second A has none)
     A → C         A ────────────────▶ C
                                  A ─▶ C
+
+Counted is block by block of the log, so memory does not grow with it. Of a person whose log is longer than a block,
+only those pairs go on that stand out in one: in which the second step comes clearly oftener after the first than after
+anything else. Among a million events every subject follows every other hundreds of times.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from patterns.arrays import Flags, Ints, begins, order_by, ranges
+from patterns.arrays import Flags, Ints, begins, contains, order_by, ranges
 from patterns.log import Log
 from patterns.subjects import Subjects
 
@@ -28,30 +32,32 @@ MINUTES = (1, 2, 5, 10, 15, 30, 60, 120)
 
 _LOOK_AHEAD = 40
 """Events that are looked at after each one: within two hours more are a burst, not steps."""
+_BLOCK = 1 << 15
+"""Events that are looked at in one go."""
+_STANDS_OUT = 0.05
+"""By so much a step must be likelier after the first than after anything else, in some block of a long log: half of what
+a confirmed pattern needs (`Settings.distinct_margin`)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Follows:
-    """Each first step with the first event of a second subject after it; sorted by pair and time.
+    """Pairs of subjects of which the second comes after the first; sorted by both.
 
     Attributes:
-        first, second: (rows,) subjects.
-        event, follower: (rows,) the events.
-        lag: (rows,) µs between them.
+        first, second: (pairs,) subjects.
+        within: (pairs, minutes) after how many of the first's events the second came within each of `MINUTES`.
     """
 
     first: Ints
     second: Ints
-    event: Ints
-    follower: Ints
-    lag: Ints
+    within: Ints
 
     def __len__(self) -> int:
         return len(self.first)
 
 
-def find_follows(log: Log, subjects: Subjects, steps: Ints, least: int) -> Follows:
-    """For every first step and every other subject: the first event of it within the longest of `MINUTES`.
+def count_follows(log: Log, subjects: Subjects, steps: Ints, least: int) -> Follows:
+    """For every first step and every other subject: how often it comes within each of `MINUTES`.
 
     Args:
         log: the events of everybody.
@@ -60,21 +66,103 @@ def find_follows(log: Log, subjects: Subjects, steps: Ints, least: int) -> Follo
         least: pairs of subjects that follow each other more seldom than this are left out.
     """
     memberships = _Memberships.of(log, subjects, steps)
-    ahead = _ahead(log)
-    before, after = np.repeat(np.arange(len(log)), ahead), ranges(np.arange(len(log)) + 1, ahead)
-    row, second = memberships.of_each(after)
-    before, after = before[row], after[row]
-    # Only the first event of each second subject counts: pairs are in order of time.
-    order = order_by(before, second)
-    earliest = order[begins(before[order], second[order])]
-    before, after, second = before[earliest], after[earliest], second[earliest]
-    row, first = memberships.of_each(before)
-    before, after, second = before[row], after[row], second[row]
-    rows = np.flatnonzero(first != second)
-    rows = rows[order_by(first[rows], second[rows], before[rows])]
-    rows = rows[_comes_often(first[rows], second[rows], least)]
-    before, after = before[rows], after[rows]
-    return Follows(first[rows], second[rows], before, after, log.at[after] - log.at[before])
+    axis = time_axis(log)
+    starts = range(0, len(log), _BLOCK)
+    blocks = [_Block.of(log, subjects, memberships, axis, s, min(s + _BLOCK, len(log))) for s in starts]
+    pair = np.concatenate([block.pair for block in blocks])
+    order = order_by(pair)
+    head = np.flatnonzero(begins(pair[order]))
+    if not len(head):
+        return Follows(head, head, np.zeros((0, len(MINUTES)), dtype=np.int64))
+    within = np.add.reduceat(np.concatenate([block.within for block in blocks])[order], head, axis=0)
+    stands_out = np.logical_or.reduceat(np.concatenate([block.stands_out for block in blocks])[order], head)
+    kept = (within[:, -1] >= least) & stands_out
+    pair = pair[order][head][kept]
+    return Follows(pair // len(subjects), pair % len(subjects), within[kept])
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """What follows what among the events of one block of the log.
+
+    Attributes:
+        pair: (pairs,) first and second subject in one number.
+        within: (pairs, minutes) as in `Follows`.
+        stands_out: (pairs,) whether a pair of a person with a longer log may go on; all others may.
+    """
+
+    pair: Ints
+    within: Ints
+    stands_out: Flags
+
+    @classmethod
+    def of(
+        cls, log: Log, subjects: Subjects, memberships: _Memberships, axis: Ints, begin: int, end: int
+    ) -> _Block:
+        events = np.arange(begin, end)
+        last = np.searchsorted(axis, axis[events] + MINUTES[-1] * MINUTE // 1000, side="right")
+        ahead = np.clip(last - events - 1, 0, _LOOK_AHEAD)
+        before, after = np.repeat(events, ahead), ranges(events + 1, ahead)
+        row, second = memberships.of_each(after)
+        before, after = before[row], after[row]
+        # Only the first event of each second subject counts: pairs are in order of time.
+        order = order_by(before, second)
+        earliest = order[begins(before[order], second[order])]
+        before, after, second = before[earliest], after[earliest], second[earliest]
+        lag = log.at[after] - log.at[before]
+        row, first = memberships.of_each(before)
+        pair, lags = first * len(subjects) + second[row], lag[row]
+        other = first != second[row]
+        pair, lags = pair[other], lags[other]
+        order = order_by(pair)
+        head = begins(pair[order])
+        number = np.cumsum(head) - 1
+        within = _counts_within(lags[order], number, int(head.sum()))
+        pair = pair[order][head]
+        stands_out = np.ones(len(pair), dtype=np.bool_)
+        long = np.bincount(log.user) > _BLOCK
+        of_long = np.flatnonzero(long[subjects.user[pair // len(subjects)]])
+        if len(of_long):
+            some = long[log.user[before]]
+            anything = _AfterAnything.of(log, subjects, events, before[some], second[some], lag[some])
+            stands_out[of_long] = anything.less_often(pair[of_long], within[of_long])
+        return cls(pair, within, stands_out)
+
+
+@dataclass(frozen=True, eq=False)
+class _AfterAnything:
+    """How often each subject comes after an event of any other, in one block.
+
+    Attributes:
+        size: (subjects,) events of each in the block.
+        within: (subjects, minutes) other events after which it came.
+        events: (subjects,) the person's events in the block.
+    """
+
+    size: Ints
+    within: Ints
+    events: Ints
+
+    @classmethod
+    def of(
+        cls, log: Log, subjects: Subjects, events: Ints, before: Ints, second: Ints, lag: Ints
+    ) -> _AfterAnything:
+        inside = (subjects.event >= events[0]) & (subjects.event <= events[-1])
+        own = contains(subjects.owner << 32 | subjects.event, second << 32 | before)
+        return cls(
+            np.bincount(subjects.owner[inside], minlength=len(subjects)),
+            _counts_within(lag[~own], second[~own], len(subjects)),
+            np.bincount(log.user[events], minlength=len(log.users))[subjects.user],
+        )
+
+    def less_often(self, pair: Ints, within: Ints) -> Flags:
+        """(pairs,) whether the second comes clearly oftener after the first than after anything else."""
+        first, second = pair // len(self.size), pair % len(self.size)
+        size = self.size[first][:, None]
+        others = np.maximum(self.events[first] - self.size[first] - self.size[second], 1)[:, None]
+        otherwise = (self.within[second] - within) / others
+        answer: Flags = (within / np.maximum(size, 1) - otherwise >= _STANDS_OUT).any(axis=1)
+        return answer
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,14 +194,6 @@ class _Memberships:
         return np.repeat(np.arange(len(event)), length), self.step[ranges(self.start[event], length)]
 
 
-def _ahead(log: Log) -> Ints:
-    """(events,) how many events after each one, of the same person, lie within the longest of `MINUTES`."""
-    axis = time_axis(log)
-    last = np.searchsorted(axis, axis + MINUTES[-1] * MINUTE // 1000, side="right")
-    ahead: Ints = np.clip(last - np.arange(len(log)) - 1, 0, _LOOK_AHEAD)
-    return ahead
-
-
 def time_axis(log: Log) -> Ints:
     """(events,) ms on one axis for all people: each one's events lie further behind the last one's than any `MINUTES`."""
     at = (log.at - log.at.min()) // 1000
@@ -121,8 +201,6 @@ def time_axis(log: Log) -> Ints:
     return axis
 
 
-def _comes_often(first: Ints, second: Ints, least: int) -> Flags:
-    """(rows,) whether the row's pair has so many rows; sorted by pair."""
-    head = np.flatnonzero(begins(first, second))
-    size = np.diff(np.append(head, len(first)))
-    return np.repeat(size >= least, size)
+def _counts_within(lag: Ints, group: Ints, groups: int) -> Ints:
+    """(groups, minutes) how many lags of each group are within the minutes."""
+    return np.stack([np.bincount(group[lag <= m * MINUTE], minlength=groups) for m in MINUTES], axis=1)

@@ -10,10 +10,10 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from patterns.arrays import Flags, Floats, Ints, begins, contains
+from patterns.arrays import Flags, Floats, Ints, contains
 from patterns.episodes import CONTRAST
 from patterns.follow_nulls import follow_null_rates
-from patterns.follows import MINUTE, MINUTES, Follows
+from patterns.follows import MINUTES, Follows
 from patterns.log import Log
 from patterns.significance import likelihood_gain
 from patterns.subjects import Subjects
@@ -73,10 +73,7 @@ def find_pairs(log: Log, subjects: Subjects, follows: Follows, least: int, least
 
 def _worth_a_look(log: Log, subjects: Subjects, follows: Follows, least: int) -> tuple[Ints, Ints, Ints]:
     """The pairs that may be candidates: (first, second), and (pairs, minutes) followings within the minutes."""
-    new = begins(follows.first, follows.second)
-    head = np.flatnonzero(new)
-    first, second = follows.first[head], follows.second[head]
-    within = _counts_within(follows.lag, np.cumsum(new) - 1, len(head))
+    first, second, within = follows.first, follows.second, follows.within
     # A rough null first, the second step spread over twelve hours of the active days: it spares most pairs.
     per_minute = subjects.size[second] / np.maximum(log.active.count[subjects.user[second]], 1) / 720.0
     chance = -np.expm1(-per_minute[:, None] * np.array(MINUTES))
@@ -84,11 +81,6 @@ def _worth_a_look(log: Log, subjects: Subjects, follows: Follows, least: int) ->
     worth = np.flatnonzero(((within >= least) & (gain > _LEAST_GAIN)).any(axis=1))
     worth = worth[_nested_share(subjects, first[worth], second[worth]) <= _NESTED_SHARE]
     return first[worth], second[worth], within[worth]
-
-
-def _counts_within(lag: Ints, group: Ints, groups: int) -> Ints:
-    """(groups, minutes) how many lags of each group are within the minutes."""
-    return np.stack([np.bincount(group[lag <= m * MINUTE], minlength=groups) for m in MINUTES], axis=1)
 
 
 def _nested_share(subjects: Subjects, narrow: Ints, wide: Ints) -> Floats:

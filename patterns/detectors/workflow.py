@@ -30,7 +30,7 @@ from patterns.arrays import Flags, Floats, Ints
 from patterns.candidates import Candidates, PatternType, Rule, Trials
 from patterns.chains import Chain, Walk, joined
 from patterns.episodes import Spans
-from patterns.follows import MINUTE, MINUTES, find_follows
+from patterns.follows import MINUTE, MINUTES, count_follows
 from patterns.log import Log, wall_clock
 from patterns.pairs import Pairs, find_pairs
 from patterns.selection import FIRST, say_once
@@ -57,7 +57,7 @@ class WorkflowDetector:
         """Candidates for steps that follow each other; see the module."""
         least = settings.least_support
         steps = np.flatnonzero(subjects.size <= self.most_a_day * log.active.count[subjects.user])
-        follows = find_follows(log, subjects, steps, least)
+        follows = count_follows(log, subjects, steps, least)
         if not len(follows):
             return Candidates.none(self.type)
         pairs = find_pairs(log, subjects, follows, least, self.least_rate)
