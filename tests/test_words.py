@@ -92,6 +92,12 @@ def test_it_ends_when_it_was_said_to(diary: Diary) -> None:
     assert over.expired_at == END + timedelta(days=10)
 
 
+def test_a_notebook_shows_it(diary: Diary) -> None:
+    diary.store.observe(TEA)
+    diary.store.remember("prefers tea")
+    assert "Prefers tea" in diary.store.patterns()._repr_html_()
+
+
 def test_the_same_words_are_one_pattern_and_can_be_taken_back(diary: Diary) -> None:
     once = diary.store.remember("prefers tea", user="ada")
     again = diary.store.remember("  Prefers\n TEA", user="ada")
