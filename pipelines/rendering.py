@@ -100,6 +100,7 @@ def _kept(pattern: Pattern) -> str:
 
 
 def _escaped(text: str) -> str:
+    text = plain(text)
     for sign in "\\`*_[]<>#|":
         text = text.replace(sign, f"\\{sign}")
     return text

@@ -183,7 +183,13 @@ def test_a_title_cannot_steer_the_terminal(tmp_path: Path) -> None:
     with Store(tmp_path / "habits.db", clock=lambda: END) as store:
         store.observe(regular("\x1b[31mTea\x07\x1b]0;owned\x07", every(1, 56)))
         id = store.patterns().confirmed[0].id
-    for words in (["patterns"], ["show", id], ["history", id], ["predict"]):
+    for words in (
+        ["patterns"],
+        ["patterns", "--format", "markdown"],
+        ["show", id],
+        ["history", id],
+        ["predict"],
+    ):
         assert "\x1b" not in run(tmp_path, *words).stdout
         assert "\x07" not in run(tmp_path, *words).stdout
 

@@ -299,6 +299,18 @@ def test_it_is_made_anew_when_something_changed(
     assert made == [change]  # kept for the next who asks
 
 
+def test_what_was_said_for_a_time_leaves_when_it_ends(store: Store, now: list[datetime]) -> None:
+    store.remember("no sugar", until=END + timedelta(hours=5))
+    assert "No sugar" in store.profile("ada").markdown()
+    now[0] = END + timedelta(hours=5)
+    assert "No sugar" not in store.profile("ada").markdown()
+
+
+def test_what_is_ready_is_what_would_be_made(store: Store) -> None:
+    made = evaluation.make_profile(store.database, "ada", END, store.settings, keep=False)
+    assert store.profile("ada") == made
+
+
 def test_what_is_ready_now_is_no_answer_about_the_past(store: Store) -> None:
     early = datetime(2026, 1, 7, tzinfo=UTC)
     assert store.profile("ada", as_of=early).entries == ()
