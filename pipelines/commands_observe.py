@@ -63,8 +63,10 @@ def observe(db: str | None, options: ReadOptions, as_of: datetime | None, follow
         )
         evaluator = Evaluator(store.database.address, store.settings, as_of)
         notes = _Notes()
+        stream = Stream(store, source, options, evaluator, _print_changes, notes.say)
+        stream.rehearse()
         gc.freeze()  # what is loaded stays: looking through it for garbage takes longer than an answer may
-        result = Stream(store, source, options, evaluator, _print_changes, notes.say).run()
+        result = stream.run()
     notes.sum_up()
     click.echo(_summary(result), err=True)
     if result.stopped is signal.SIGINT:

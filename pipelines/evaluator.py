@@ -8,7 +8,8 @@ milliseconds. They meet in the store, and speak over two pipes, one JSON object 
     evaluator → stream   {"changes": […]}                                  as often as there are some
                          {"done": true}   or   {"error": "…"}              at the end of each evaluation
 
-It ends when its input does, so when the stream ends, in whatever way.
+It ends when its input does, so when the stream ends, in whatever way. If it dies before that (killed, or for want
+of memory), another one takes over its question; only if that dies of it too, the stream ends.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -54,6 +56,8 @@ class Evaluator:
             "as_of": as_of,
         }
         self._process: subprocess.Popen[bytes] | None = None
+        self._question: dict[str, object] = {}
+        self._died = False  # over this question
         self._waiting = b""
         self.busy = False
 
@@ -63,38 +67,66 @@ class Evaluator:
         return [_pipe(self._process.stdout).fileno()] if self._process is not None and self.busy else []
 
     def ask(self, *, only_grown: bool = False) -> None:
-        """Have the people evaluated of whom something may have changed; not while it is busy."""
+        """Have the people evaluated of whom something may have changed; not while it is busy.
+
+        Raises:
+            StoreError: the process died of it, and so did another one.
+        """
         assert not self.busy, "one question at a time"
-        if self._process is None:
-            self._process = _started()
-            self._send(self._greeting)
-        self._send({"only_grown": only_grown})
+        self._question, self._died = {"only_grown": only_grown}, False
+        if self._process is not None and self._process.poll() is not None:
+            self._end()  # it died while it had nothing to do
         self.busy = True
+        self._ask()
 
     def answers(self) -> Iterator[list[Change]]:
         """The changes that it has found by now.
 
         Raises:
-            StoreError: the store cannot be read or written.
+            StoreError: the store cannot be read or written; or the process died twice.
         """
         while self.busy and select.select(self.descriptors, [], [], 0)[0]:
             block = os.read(self.descriptors[0], 2**16)
             if not block:
-                raise StoreError(
-                    str(self._greeting["place"]), "the evaluation ended unexpectedly; start again"
-                )
+                self._ask_another()
+                continue
             *lines, self._waiting = (self._waiting + block).split(b"\n")
             for line in lines:
                 yield from self._understood(orjson.loads(line))
 
     def close(self) -> None:
         """Let it finish the person in hand, and end."""
+        self._end()
+        self.busy = False
+
+    def _ask(self) -> None:
+        """Put the question, to a new process if there is none."""
+        try:
+            if self._process is None:
+                self._process = _started()
+                self._send(self._greeting)
+            self._send(self._question)
+        except BrokenPipeError:
+            self._ask_another()
+
+    def _ask_another(self) -> None:
+        """The process is dead: another one evaluates whom it did not come to."""
+        self._end()
+        if self._died:
+            raise StoreError(
+                str(self._greeting["place"]), "the evaluation ended unexpectedly, twice; start again"
+            )
+        self._died = True
+        self._ask()
+
+    def _end(self) -> None:
         if self._process is not None:
-            _pipe(self._process.stdin).close()
+            with suppress(BrokenPipeError):
+                _pipe(self._process.stdin).close()
             _pipe(self._process.stdout).close()
             self._process.wait()
             self._process = None
-            self.busy = False
+            self._waiting = b""
 
     def _understood(self, said: dict[str, object]) -> Iterator[list[Change]]:
         if "error" in said:
@@ -116,16 +148,19 @@ def serve() -> None:
     signal.signal(
         signal.SIGINT, signal.SIG_IGN
     )  # Ctrl-C reaches all of a terminal; the stream decides when to end
-    os.nice(5)  # what is observed goes before what follows from it
+    os.nice(10)  # what is observed goes before what follows from it
     greeting = orjson.loads(sys.stdin.buffer.readline())
     as_of = None if greeting["as_of"] is None else datetime.fromisoformat(greeting["as_of"])
     try:
         with Store(
             greeting["place"], settings=Settings(**greeting["settings"]), clock=clock_at(as_of)
         ) as store:
+            untold = True  # by a process that died
             for line in sys.stdin.buffer:
-                for changes in store.evaluate(only_grown=orjson.loads(line)["only_grown"], at_once=AT_ONCE):
+                only_grown = orjson.loads(line)["only_grown"]
+                for changes in store.evaluate(only_grown=only_grown, untold=untold, at_once=AT_ONCE):
                     _answer({"changes": [asdict(change) for change in changes]})
+                untold &= only_grown
                 _answer({"done": True})
     except BrokenPipeError:
         sys.stdout = None  # nobody listens any more; nothing is left to flush

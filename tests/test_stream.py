@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from itertools import pairwise
@@ -16,10 +17,12 @@ from sqlalchemy import select
 from observations.ingest.writing import to_ndjson
 from observations.schema import concat_observations
 from pipelines import Store, detect
+from pipelines.lines import Pipe
 from pipelines.store.store import clock_at
-from pipelines.store.tables import journal, patterns, told
+from pipelines.store.tables import journal, patterns, shapes, told
+from pipelines.stream import Stream
 from tests.simulate import creature_of_habit, every, nobody_in_particular, regular, somebody_untidy
-from tests.streams import stream_chunks
+from tests.streams import OPTIONS, OwnEvaluator, stream_chunks
 
 PEOPLE = concat_observations(
     [
@@ -85,6 +88,27 @@ def test_a_run_told_again_tells_nothing(tmp_path: Path) -> None:
         again = stream_chunks(store, [b"".join(LINES)])
     assert first.result.changes == len(first.changes) > 0
     assert (again.result.read, again.result.new, again.changes) == (len(LINES), 0, [])
+
+
+def test_what_was_found_and_not_told_is_told_by_the_next_run(tmp_path: Path) -> None:
+    """As after a kill between the two: nobody waits for the next observation to hear of it."""
+    with Store(tmp_path / "habitus.db", clock=clock_at(AS_OF)) as store:
+        store.add(PEOPLE)
+        found = [change for changes in store.evaluate() for change in changes]
+        assert sorted(stream_chunks(store, []).changes, key=str) == sorted(found, key=str) != []
+        assert stream_chunks(store, []).changes == []
+
+
+def test_a_rehearsal_leaves_nothing_behind(place: str) -> None:
+    reading, writing = os.pipe()
+    os.close(writing)
+    with Store(place, clock=clock_at(AS_OF)) as store:
+        before = contents(store)
+        Stream(store, Pipe(reading), OPTIONS, OwnEvaluator(store), print, print).rehearse()  # type: ignore[arg-type]
+        assert (store.people(), store.observations().height, contents(store)) == ([], 0, before)
+        with store.database.reading() as connection:
+            assert connection.execute(select(shapes)).all() == []
+    os.close(reading)
 
 
 def test_a_bad_line_is_named_and_its_neighbours_are_taken(tmp_path: Path) -> None:

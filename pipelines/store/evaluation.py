@@ -12,7 +12,7 @@ from functools import partial
 
 import orjson
 import polars as pl
-from sqlalchemy import Connection, bindparam, delete, or_, select, update
+from sqlalchemy import Connection, and_, bindparam, delete, or_, select, update
 
 from patterns.explain import Explanation, explain
 from patterns.model import write_patterns
@@ -33,20 +33,29 @@ SAVED_AT_ONCE = 20
 _GONE = "it does not stand out from chance any more, or another pattern says it better"
 
 _DIRTY = people.c.changed != people.c.evaluated
+_UNTOLD = (
+    select(patterns.c.person)
+    .outerjoin(told, and_(told.c.person == patterns.c.person, told.c.pattern == patterns.c.id))
+    .where(told.c.status.is_distinct_from(patterns.c.status))
+)
 
 
-def people_to_evaluate(connection: Connection, now: datetime, *, only_grown: bool = False) -> list[Person]:
+def people_to_evaluate(
+    connection: Connection, now: datetime, *, only_grown: bool = False, untold: bool = False
+) -> list[Person]:
     """The people of whom the stored patterns may be out of date.
 
     Args:
         connection: in any transaction.
         now: those of whom time alone may have changed something by then are among them.
         only_grown: only those of whom so much is new that it should not wait.
+        untold: else, those too of whom something was found and not told, because a process died in between.
     """
     if only_grown:
         dirty = read_people(connection, _DIRTY)
         return [person for person in dirty if has_grown(person.observations, person.evaluated_rows)]
-    return read_people(connection, or_(_DIRTY, people.c.stale_at <= as_number(now)))
+    due = or_(_DIRTY, people.c.stale_at <= as_number(now))
+    return read_people(connection, or_(due, people.c.number.in_(_UNTOLD)) if untold else due)
 
 
 def evaluate_people(

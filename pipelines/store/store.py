@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
@@ -12,7 +13,7 @@ import orjson
 import polars as pl
 from sqlalchemy import ColumnElement, Connection, func, select
 
-from observations.errors import SchemaError
+from observations.errors import SchemaError, StoreError
 from observations.ingest.base import ReadOptions, complete
 from observations.ingest.raw_rows import RawRows
 from observations.ingest.rows import observe_rows
@@ -44,6 +45,10 @@ if TYPE_CHECKING:
 def clock_at(moment: datetime | None) -> Callable[[], datetime]:
     """A clock that stands still at the moment; the machine's if there is none."""
     return (lambda: datetime.now(UTC)) if moment is None else (lambda: moment)
+
+
+class _RehearsedError(Exception):
+    """Undoes a rehearsal."""
 
 
 class Store(Answers):
@@ -148,16 +153,36 @@ class Store(Answers):
         with self.database.reading() as connection:
             return foretell(connection, new, self.clock())
 
-    def evaluate(self, *, only_grown: bool = False, at_once: int = PEOPLE_AT_ONCE) -> Iterator[list[Change]]:
+    def rehearse(self, frame: pl.DataFrame) -> None:
+        """Do what it takes to store and answer an observation, and undo it: the first time takes three times as long.
+
+        Args:
+            frame: an observation frame.
+        """
+
+        def work(connection: Connection) -> None:
+            insert_observations(connection, frame)
+            foretell(connection, frame, self.clock())
+            raise _RehearsedError
+
+        with suppress(
+            _RehearsedError, StoreError
+        ):  # what is wrong with the store is said when it is in earnest
+            self.database.write(work)
+
+    def evaluate(
+        self, *, only_grown: bool = False, untold: bool = False, at_once: int = PEOPLE_AT_ONCE
+    ) -> Iterator[list[Change]]:
         """Evaluate the people of whom something may have changed; part by part, what differs from what was told last.
 
         Args:
             only_grown: only those of whom so much is new that it should not wait.
+            untold: else, those too of whom something was found and not told, because a process died in between.
             at_once: observations that are evaluated in one go.
         """
         now = self.clock()
         with self.database.reading() as connection:
-            whose = people_to_evaluate(connection, now, only_grown=only_grown)
+            whose = people_to_evaluate(connection, now, only_grown=only_grown, untold=untold)
         return evaluate_people(self.database, whose, now, self.settings, at_once)
 
     def note_told(self, changes: Sequence[Change]) -> None:
