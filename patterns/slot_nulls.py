@@ -17,7 +17,8 @@ from patterns.subjects import Subjects
 class Slots:
     """Windows with the rule that explains when they are used; every array is (slots,).
 
-    `first` and `last` are the ends of the span, as indices into the log's active days.
+    `first` and `last` are the ends of the span, as indices into the log's active days; `rate` is the share of its due days
+    on which it was used.
     """
 
     subject: Ints
@@ -26,6 +27,7 @@ class Slots:
     rule: Ints
     first: Ints
     last: Ints
+    rate: Floats
     null_rate: Floats
     gain: Floats
 

@@ -52,12 +52,14 @@ def find_slots(
     first, last = _ends(group, position, len(windows))
     choice = choose(group, position, first, last, log.active, least)
     unknown = np.zeros(len(windows))
-    slots = Slots(windows.subject, windows.low, windows.width, choice.rule, first, last, unknown, unknown)
+    slots = Slots(
+        windows.subject, windows.low, windows.width, choice.rule, first, last, unknown, unknown, unknown
+    )
     null = null_rates(log, subjects, slots, rhythm, np.zeros(len(log), dtype=np.bool_))
     rate = choice.support / np.maximum(choice.opportunities, 1)
     gain = likelihood_gain(choice.support, choice.opportunities, null) + np.minimum(choice.gain, 0.0)
     good = (choice.rule >= 0) & (rate >= least_rate) & (rate > null) & (gain > 0)
-    slots = replace(slots, null_rate=null, gain=gain)
+    slots = replace(slots, rate=rate, null_rate=null, gain=gain)
     # What a slot rests on: its events on due days within its span.
     due = (
         is_due(choice.rule, window, log.day[times.event[entry]])
@@ -75,8 +77,7 @@ def find_slots(
     told = _information(log, subjects, slots, np.bincount(owner, minlength=len(slots)))
     # First what can be told from chance, and of that what is about a kind of thing and not about all mail or all
     # events, whose times are the sum of others; then what tells most.
-    usual = can_be_usual(rate[good][closest], null[good][closest], settings)
-    certain = is_certain("temporal", slots.gain, slot_hypotheses(subjects, times, slots), settings) & usual
+    certain = is_sure(slots, slot_hypotheses(subjects, times, slots), settings)
     rank = np.where(certain, np.where(subjects.is_broad[slots.subject], 1.0, 2.0), 0.0)
     says = told + _TIE * slots.gain + FIRST * rank
     return slots[say_once(subjects.user[slots.subject], says, owner, evidence)]
@@ -142,6 +143,12 @@ def _information(log: Log, subjects: Subjects, slots: Slots, support: Ints) -> F
     of_person = np.maximum(in_span(log, log.user, np.arange(len(log)), user, slots), of_subject)
     told: Floats = support * np.log(support * of_person / (of_subject * in_slot))
     return np.maximum(told, 0.0)
+
+
+def is_sure(slots: Slots, hypotheses: Floats, settings: Settings) -> Flags:
+    """(slots,) which can be told from chance, and are kept so much oftener that they can be confirmed."""
+    sure: Flags = is_certain("temporal", slots.gain, hypotheses, settings)
+    return sure & can_be_usual(slots.rate, slots.null_rate, settings)
 
 
 def slot_hypotheses(subjects: Subjects, times: Times, slots: Slots) -> Floats:

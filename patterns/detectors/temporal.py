@@ -29,9 +29,8 @@ from patterns.log import Log, wall_clock
 from patterns.recurrence import RULES, next_due_day
 from patterns.rhythm import Rhythm
 from patterns.settings import Settings
-from patterns.significance import is_certain
 from patterns.slot_nulls import Slots, final_null_rates, is_due, own_times
-from patterns.slots import find_slots, slot_hypotheses, supporting, with_tolerance
+from patterns.slots import find_slots, is_sure, slot_hypotheses, supporting, with_tolerance
 from patterns.subjects import Subjects, recorded_until
 from patterns.times import DAY_MINUTES, Times
 from patterns.windows import find_windows
@@ -76,7 +75,7 @@ class TemporalDetector:
         slots = with_tolerance(log, times, slots, self.least_tolerance)
         hypotheses = slot_hypotheses(subjects, times, slots)
         # What certain slots account for is no background: the null is fitted anew without it ("peeling").
-        certain = is_certain(self.type, slots.gain, hypotheses, settings)
+        certain = is_sure(slots, hypotheses, settings)
         kept = np.zeros(len(log), dtype=np.bool_)
         kept[times.event[supporting(log, times, slots[certain])[1]]] = True
         slots = replace(slots, null_rate=final_null_rates(log, subjects, slots, Rhythm.of(log, kept), kept))
