@@ -30,6 +30,7 @@ from pipelines.store.writing import has_grown
 SAVED_AT_ONCE = 20
 """People whose answer is written in one transaction."""
 
+_ANEW = "all that is known by now says so"
 _GONE = "it does not stand out from chance any more, or another pattern says it better"
 
 _DIRTY = people.c.changed != people.c.evaluated
@@ -284,7 +285,7 @@ def _changes(connection: Connection, whose: Sequence[Person], rows: _Rows, now: 
         for row in rows.patterns.get(person.number, []):
             was = before[person.number].get(str(row["id"]))
             if row["status"] != was:
-                changes.append(_change(orjson.loads(str(row["said"])), was, last.get(row["id"])))
+                changes.append(_change(orjson.loads(str(row["said"])), was, last.get(row["id"]), now))
         changes += [
             _vanished(old[number, id], before[number][id], now)
             for number, id in sorted(gone)
@@ -303,9 +304,16 @@ def _old(connection: Connection, numbers: set[int]) -> dict[tuple[int, str], dic
 
 
 def _change(
-    pattern: Mapping[str, object], before: str | None, transition: Mapping[str, object] | None
+    pattern: Mapping[str, object],
+    before: str | None,
+    transition: Mapping[str, object] | None,
+    now: datetime,
 ) -> Change:
     told_of = orjson.loads(str(transition["said"])) if transition is not None else {}
+    left = told_of.get("before") or "expired"  # an episode begins from nothing, or after one that expired
+    if before is not None and before != left:
+        # The journal, written anew from all that is known, has no such step.
+        told_of = {"at": as_moment(as_number(now)).isoformat(timespec="seconds"), "reason": _ANEW}
     return Change(
         user_id=str(pattern["user_id"]),
         id=str(pattern["id"]),
