@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import multiprocessing
+import sqlite3
 import threading
-import time
 from datetime import datetime
 from multiprocessing.connection import Connection
-from multiprocessing.synchronize import Barrier
+from multiprocessing.synchronize import Barrier, Event
 from pathlib import Path
 
 import polars as pl
@@ -43,17 +43,18 @@ def write(place: str, parts: list[pl.DataFrame], evaluate: bool, said: Connectio
         said.send(repr(error))
 
 
-def read(place: str, seconds: float, said: Connection) -> None:
-    """Be a reader: whatever is there is whole, and never less than before."""
+def read(place: str, written: Event, said: Connection) -> None:
+    """Be a reader for as long as there are writers: whatever is there is whole, and never less than before."""
     try:
-        before, end, times = 0, time.monotonic() + seconds, 0
+        before, is_last = 0, False
         with Store(place, clock=clock_at(ADA.as_of)) as store:
-            while time.monotonic() < end or not times:
+            while not is_last:
+                is_last = written.wait(0.1)
                 frame = store.observations("ada")
                 assert frame.height >= before
                 before = frame.height
                 store.people()
-                times += 1
+        assert before == ADA.observations.height
         said.send("done")
     except BaseException as error:
         said.send(repr(error))
@@ -64,7 +65,8 @@ def test_two_write_and_ten_read(place: str) -> None:
     parts = [FRAME[at : at + PIECE] for at in range(0, FRAME.height, PIECE)]
     # Both write everything, one forwards and one backwards: in the middle they meet.
     work = [(write, (place, parts, True)), (write, (place, parts[::-1], False))]
-    work += [(read, (place, 2.0))] * READERS  # type: ignore[list-item]
+    written = CONTEXT.Event()
+    work += [(read, (place, written))] * READERS  # type: ignore[list-item]
     ends = []
     processes = []
     for target, arguments in work:
@@ -75,8 +77,11 @@ def test_two_write_and_ten_read(place: str) -> None:
         ends.append(hear)
         processes.append(process)
     try:
-        assert [end.recv() for end in ends] == ["done"] * (WRITERS + READERS)
+        assert [end.recv() for end in ends[:WRITERS]] == ["done"] * WRITERS
+        written.set()
+        assert [end.recv() for end in ends[WRITERS:]] == ["done"] * READERS
     finally:
+        written.set()
         for process, end in zip(processes, ends, strict=True):
             process.join()
             end.close()
@@ -115,6 +120,19 @@ def test_many_that_create_a_store_at_once_all_find_it(place: str) -> None:
     for process, end in zip(processes, ends, strict=True):
         process.join()
         end.close()
+
+
+def test_a_new_store_is_waited_for_while_another_process_is_at_it(tmp_path: Path) -> None:
+    """SQLite says at once that it is locked, however patient it was told to be."""
+    path = tmp_path / "habitus.db"
+    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    release = threading.Timer(0.2, other.rollback)
+    release.start()
+    with Store(path) as store:
+        assert store.people() == []
+    release.join()
+    other.close()
 
 
 def test_many_threads_read_one_store(tmp_path: Path) -> None:

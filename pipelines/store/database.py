@@ -280,8 +280,8 @@ def _engine(url: URL) -> Engine:
 
 def _set_up(connection: sqlite3.Connection, _: object) -> None:
     connection.isolation_level = None  # transactions begin where `_begin` says
+    _use_wal(connection)
     for pragma in (
-        "journal_mode = WAL",
         "synchronous = FULL",  # what was written stays written when the power fails
         "foreign_keys = ON",
         "secure_delete = ON",  # what is deleted is overwritten
@@ -289,6 +289,20 @@ def _set_up(connection: sqlite3.Connection, _: object) -> None:
         "wal_autocheckpoint = 8192",  # pages: one answer in a thousand waits for it, not one in a hundred
     ):
         connection.execute(f"PRAGMA {pragma}")
+
+
+def _use_wal(connection: sqlite3.Connection) -> None:
+    """Switch to a write-ahead log. SQLite does not wait for its turn here when others open or close the file as well."""
+    end = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def _begin(connection: Connection) -> None:
