@@ -44,7 +44,8 @@ def postgres() -> Iterator[str]:
             "-N",
         )
         settings = (
-            f"-c listen_addresses= -c unix_socket_directories={folder} -c fsync=off -c max_connections=60"
+            f"-c listen_addresses= -c unix_socket_directories={folder} -c fsync=off "
+            "-c synchronous_commit=off -c full_page_writes=off -c max_connections=60"
         )
         _run(
             user,

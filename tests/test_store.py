@@ -71,7 +71,7 @@ def test_of_differing_records_of_one_id_batch_and_store_choose_the_same(place: s
     with open_store(place, end) as store:
         store.observe(moved)
         store.observe(first)
-        for day in range(0, 100, 7):
+        for day in range(0, 100, 13):
             as_of = end - timedelta(days=day)
             if both.filter(pl.col("at") <= as_of).height:
                 assert store.patterns(as_of=as_of).to_ndjson() == expected(both, as_of)
