@@ -5,11 +5,14 @@ makes it fewer). Each store also has people who are one cup of tea away from a c
 asked once, and what is timed is from the line's way in to the line's way out.
 
 On two cores, each of which had two or three other programs to run as well: 13,000/s into ten thousand, 21,000/s into
-200,000; 145 bytes an observation, with what is believed; 12 ms of processor for an answer, so 17 ms there.
+200,000; 145 bytes an observation, with what is believed. An answer: 3.3 ms of processor one after the other and 7 ms
+from rest, when other programs have had the caches; 7 ms on the clock (median), and at the 99th percentile whatever
+those programs make it wait, 30 to 80 ms with five to run.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -166,15 +169,18 @@ def latencies(filled: Filled) -> list[float]:
     return sorted(times)
 
 
+def percentile_99(times: Sequence[float]) -> float:
+    """The smallest of the times, in order of size, that 99 of 100 do not exceed."""
+    return times[math.ceil(len(times) * 0.99) - 1]
+
+
 def test_a_single_observation_is_answered_within_20_ms_whatever_is_stored(
     small: Filled, large: Filled
 ) -> None:
     few, many = latencies(small), latencies(large)
     for rows, times in ((FEW, few), (MANY, many)):
-        print(
-            f"\n{rows:,}: median {times[len(times) // 2]:.1f} ms, p99 {times[int(len(times) * 0.99)]:.1f} ms"
-        )
-    assert many[int(len(many) * 0.99)] <= 20
+        print(f"\n{rows:,}: median {times[len(times) // 2]:.1f} ms, p99 {percentile_99(times):.1f} ms")
+    assert percentile_99(many) <= 20
     assert many[len(many) // 2] / few[len(few) // 2] <= 1.3
 
 
