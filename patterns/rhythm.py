@@ -140,12 +140,6 @@ class OwnTimes:
         inside: Ints = flat[base + last] - flat[base + first]
         return inside
 
-    def within(self, subject: Ints, low: Floats, width: Floats) -> Floats:
-        """(n,) share of each subject's events in a window, minutes; bins that it only touches count."""
-        first = np.floor(low / BIN).astype(np.int64) % BINS
-        last = np.minimum(first + np.ceil(width / BIN).astype(np.int64), first + BINS)
-        return self.count(subject, first, last) / np.maximum(self.total[subject], 1)
-
 
 def _cumulative(group: Ints, bins: Ints, groups: int) -> npt.NDArray[np.int32]:
     counts = _counts(group, bins, groups, BINS)

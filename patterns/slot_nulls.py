@@ -56,11 +56,7 @@ def null_rates(log: Log, subjects: Subjects, slots: Slots, rhythm: Rhythm, witho
 
 
 def final_null_rates(log: Log, subjects: Subjects, slots: Slots, rhythm: Rhythm, without: Flags) -> Floats:
-    """The same; for whole types (or all of one action) what is larger of two.
-
-    The chance given how many events each due day had, the hours being left to chance; and that given at which hours
-    they fall, the days being left to chance: when somebody is at work is their rhythm, and no habit.
-    """
+    """The same, and for whole types (or all of one action) the chance given how many events each due day had."""
     null = null_rates(log, subjects, slots, rhythm, without)
     broad = np.flatnonzero(subjects.is_broad[slots.subject])
     if not len(broad):
@@ -81,13 +77,7 @@ def final_null_rates(log: Log, subjects: Subjects, slots: Slots, rhythm: Rhythm,
     span = slots.last[broad] - slots.first[broad] + 1
     which, position = np.repeat(np.arange(len(broad)), span), ranges(slots.first[broad], span)
     due = np.bincount(which[is_due(slots.rule[broad], which, active.day[position])], minlength=len(broad))
-    hours_by_chance = used / np.maximum(due, 1)
-    total = in_span(log, subjects.owner, subjects.event, subject, slots[broad])
-    within = own_times(log, subjects, np.zeros(len(log), dtype=np.bool_)).within(
-        subject, slots.low[broad], slots.width[broad]
-    )
-    days_by_chance = -np.expm1(-total / span * within)
-    null[broad] = np.clip(np.maximum(hours_by_chance, days_by_chance), 1e-9, 1 - 1e-9)
+    null[broad] = np.clip(used / np.maximum(due, 1), 1e-9, 1 - 1e-9)
     return null
 
 

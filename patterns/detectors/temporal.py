@@ -6,9 +6,8 @@ From crowded windows of the day (`patterns.windows`) by way of the span in which
 **Null.** On a due day on which the person was active, an event of this kind falls within the tolerance by chance
 with probability ``1 - exp(-λ)``, where λ is the subject's events per active day of the span, times the share of
 the person's other activity in the window, times how much more the person does on that weekday than on others, if it
-is more (`patterns.rhythm`). For whole types it is the larger of two: the days are given and only the hours are left to
-chance, ``1 - (1 - share)^n`` for a day with n events (that mail is a thing of weekdays is no habit); or the hours are
-given and the days are left to chance, ``1 - exp(-λ · own share)`` (neither are the hours at which somebody works).
+is more (`patterns.rhythm`). For whole types the days are given and only the hours are left to chance,
+``1 - (1 - share)^n`` for a day with n events: that mail is a thing of weekdays is no habit.
 
 **Hypotheses.** The error budget is shared out evenly over a person's subjects, within a subject over the windows (every
 event may begin one of every width), and within a window over the calendar rules, each weighted by how plain it is to
