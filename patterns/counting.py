@@ -28,7 +28,7 @@ import polars as pl
 from observations.civil import WEEKDAYS
 from patterns.arrays import Flags, Floats, Ints, ranges
 from patterns.evaluate import log_of
-from patterns.log import MICROSECONDS_PER_DAY, Log, weekday_of
+from patterns.log import MICROSECONDS_PER_DAY, Log, day_key, weekday_of
 from patterns.recurrence import RULES, Recurrence
 from patterns.settings import Settings
 
@@ -221,7 +221,7 @@ def _temporal(log: Log, asked: _Asked) -> _Outcomes:
         mine = owner == i
         due[mine] = _recurrence(own["rrule"], own.get("dtstart")).due(day[mine])
     owner, day = owner[due], day[due]
-    kept = np.array([shown.get(key, -1) for key in _keys(owner, day).tolist()], dtype=np.int64)
+    kept = np.array([shown.get(key, -1) for key in day_key(owner, day).tolist()], dtype=np.int64)
     over = day * MICROSECONDS_PER_DAY + np.round((time + tolerance)[owner] * _MINUTE).astype(np.int64)
     local = np.where(kept >= 0, _local(log)[kept] if len(log) else over, over)
     return _Outcomes(owner, local, kept >= 0)
@@ -232,13 +232,9 @@ def _minutes(clock: str) -> int:
 
 
 def _first_of_each_day(log: Log, rule: Ints, event: Ints) -> dict[int, int]:
-    """The first event of each rule and day, by `_keys`."""
-    keys, at = np.unique(_keys(rule, log.day[event]), return_index=True)
+    """The first event of each rule and day, by `day_key`."""
+    keys, at = np.unique(day_key(rule, log.day[event]), return_index=True)
     return dict(zip(keys.tolist(), event[at].tolist(), strict=True))
-
-
-def _keys(rule: Ints, day: Ints) -> Ints:
-    return rule << 32 | day + 2**31
 
 
 def _active_days(log: Log, user: Ints) -> tuple[Ints, Ints]:
@@ -305,7 +301,7 @@ def _avoidances(log: Log, asked: _Asked) -> _Outcomes:
     inside = (minute >= low[rule]) & (minute < high[rule])
     # What lasts all day is in no hour, and in every whole day.
     inside |= np.isnan(minute) & (high[rule] - low[rule] == 1440)
-    broken = np.unique(_keys(rule[inside], log.day[event[inside]]))
+    broken = np.unique(day_key(rule[inside], log.day[event[inside]]))
 
     owner, day = _active_days(log, asked.user)
     named = np.array([[name in own["days"] for name in WEEKDAYS] for own in asked.rules], dtype=np.bool_)
@@ -313,7 +309,7 @@ def _avoidances(log: Log, asked: _Asked) -> _Outcomes:
     due = named[owner, weekday_of(day)] & (day >= first[owner]) & (day <= last[owner])
     owner, day = owner[due], day[due]
     return _Outcomes(
-        owner, day * MICROSECONDS_PER_DAY + high[owner] * _MINUTE, ~np.isin(_keys(owner, day), broken)
+        owner, day * MICROSECONDS_PER_DAY + high[owner] * _MINUTE, ~np.isin(day_key(owner, day), broken)
     )
 
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from patterns.arrays import Floats, Ints, contains, distinct
 from patterns.follows import MINUTE, MINUTES, time_axis
-from patterns.log import Log, weekday_of
-from patterns.rhythm import OwnTimes, Rhythm
+from patterns.log import Log, day_key, weekday_of
+from patterns.rhythm import Rhythm
 from patterns.subjects import Subjects
 
 _SPAN = 4096.0  # minutes of one pair's stretch of a sort key
@@ -30,13 +30,12 @@ def follow_null_rates(log: Log, subjects: Subjects, first: Ints, second: Ints) -
 def _by_the_clock(log: Log, subjects: Subjects, first: Ints, second: Ints) -> Floats:
     """(pairs, minutes) chance by the second step's own rate or by the other days, whichever is larger."""
     rhythm = Rhythm.of(log)
-    timed = ~np.isnan(log.minute[subjects.event])
-    own = OwnTimes.of(subjects.owner[timed], log.minute[subjects.event[timed]], len(subjects))
+    own = subjects.times_of_day
     pair, event = subjects.events_of(first)
     timed = ~np.isnan(log.minute[event])
     pair, event = pair[timed], event[timed]
     step = second[pair]
-    user, kind = log.user[event], rhythm.kind[subjects.event[subjects.start[step]]]
+    user, kind = log.user[event], log.kind[subjects.event[subjects.start[step]]]
     usual = subjects.size[step] / np.maximum(log.active.count[user], 1)
     per_day = np.maximum(usual, _on_the_day(log, subjects, step, event))
     other = _OtherDays.of(log, subjects, first, second)
@@ -61,8 +60,8 @@ def _by_the_clock(log: Log, subjects: Subjects, first: Ints, second: Ints) -> Fl
 
 def _on_the_day(log: Log, subjects: Subjects, subject: Ints, event: Ints) -> Ints:
     """(n,) how many events of each subject there are on the day of each event."""
-    keys = np.sort(_day_keys(subjects.owner, log.day[subjects.event]))
-    wanted = _day_keys(subject, log.day[event])
+    keys = np.sort(day_key(subjects.owner, log.day[subjects.event]))
+    wanted = day_key(subject, log.day[event])
     return np.searchsorted(keys, wanted, side="right") - np.searchsorted(keys, wanted)
 
 
@@ -81,10 +80,10 @@ class _OtherDays:
     @classmethod
     def of(cls, log: Log, subjects: Subjects, first: Ints, second: Ints) -> _OtherDays:
         """The other days of each pair."""
-        with_first = distinct(_day_keys(subjects.owner, log.day[subjects.event]))
+        with_first = distinct(day_key(subjects.owner, log.day[subjects.event]))
         pair, event = subjects.events_of(second)
         other = ~np.isnan(log.minute[event])
-        other &= ~contains(with_first, _day_keys(first[pair], log.day[event]))
+        other &= ~contains(with_first, day_key(first[pair], log.day[event]))
         pair, event = pair[other], event[other]
         keys = np.sort((pair * 2 + _sort_of_day(log.weekday[event])) * _SPAN + log.minute[event])
         # Active days of the person, less those with the first step.
@@ -111,10 +110,6 @@ def _days_by_sort(owner: Ints, day: Ints, owners: int) -> Ints:
 def _sort_of_day(weekday: Ints) -> Ints:
     """(n,) 0 on working days, 1 on weekends."""
     return (weekday >= 5).astype(np.int64)
-
-
-def _day_keys(owner: Ints, day: Ints) -> Ints:
-    return owner << 32 | day + 2**31
 
 
 def _after_anything(log: Log, subjects: Subjects, first: Ints, second: Ints) -> Floats:

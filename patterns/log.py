@@ -161,17 +161,17 @@ class ActiveDays:
     @classmethod
     def of(cls, user: Ints, day: Ints, users: int) -> ActiveDays:
         """The distinct days of each person."""
-        keys = distinct(user << 32 | day + 2**31)
+        keys = distinct(day_key(user, day))
         owner, days = keys >> 32, (keys & 0xFFFFFFFF) - 2**31
         return cls(owner, days, np.searchsorted(owner, np.arange(users + 1)))
 
     @cached_property
     def _key(self) -> Ints:
-        return self.user << 32 | self.day + 2**31
+        return day_key(self.user, self.day)
 
     def position(self, user: Ints, day: Ints) -> Ints:
         """Index of the first active day of that person at or after that day (may be one past their last)."""
-        return np.searchsorted(self._key, user << 32 | day + 2**31)
+        return np.searchsorted(self._key, day_key(user, day))
 
     def after_holiday(self, user: Ints, day: Ints) -> Ints:
         """(n,) each day, or the end of the holiday in which it lies.
@@ -195,6 +195,11 @@ class ActiveDays:
     def count(self) -> Ints:
         """(users,) how many active days each person has."""
         return np.diff(self.start)
+
+
+def day_key(owner: Ints, day: Ints) -> Ints:
+    """(n,) owner and day in one number, in the order of both; days before 1970 too."""
+    return owner << 32 | day + 2**31
 
 
 def weekday_of(day: Ints) -> Ints:

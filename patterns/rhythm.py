@@ -39,13 +39,12 @@ SMOOTHING_MINUTES = 60
 
 @dataclass(frozen=True, eq=False)
 class Rhythm:
-    """Counts of everybody's events by time of day and by weekday, for whole lives and for each type.
+    """Counts of everybody's events by time of day and by weekday, for whole lives and for each `Log.kind`.
 
     Attributes:
         of_user, of_type: (groups, 2·BINS + 1) cumulative counts over two days of bins, so that a window past
             midnight is one difference.
         week_of_user, week_of_type: (groups, 7) counts by weekday.
-        kind: (events,) the group of `of_type` that an event is in: its person and type.
         days: (users, 7) active days by weekday.
 
     """
@@ -54,7 +53,6 @@ class Rhythm:
     of_type: npt.NDArray[np.int32]
     week_of_user: Ints
     week_of_type: Ints
-    kind: Ints
     days: Ints
 
     @classmethod
@@ -71,7 +69,6 @@ class Rhythm:
             of_type=_cumulative(kind[timed], bins, kinds),
             week_of_user=_counts(log.user[timed], log.weekday[timed], users, 7),
             week_of_type=_counts(kind[timed], log.weekday[timed], kinds, 7),
-            kind=kind,
             days=_counts(active.user, weekday_of(active.day), users, 7),
         )
 

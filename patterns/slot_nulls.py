@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from patterns.arrays import Flags, Floats, Ints, ranges
-from patterns.log import Log
+from patterns.log import Log, day_key
 from patterns.recurrence import RULES
 from patterns.rhythm import OwnTimes, Rhythm
 from patterns.subjects import Subjects
@@ -38,13 +38,15 @@ class Slots:
         return Slots(*(getattr(self, f.name)[chosen] for f in fields(self)))
 
 
-def null_rates(log: Log, subjects: Subjects, slots: Slots, rhythm: Rhythm, without: Flags) -> Floats:
+def null_rates(
+    log: Log, subjects: Subjects, slots: Slots, rhythm: Rhythm, without: Flags | None = None
+) -> Floats:
     """(slots,) chance that a due day has an event in the slot, were the subject's events spread evenly.
 
-    `without` are the events that `rhythm` leaves out of the background.
+    `without` are the events that `rhythm` leaves out of the background, if any.
     """
     subject = slots.subject
-    user, kind = subjects.user[subject], rhythm.kind[subjects.event[subjects.start[subject]]]
+    user, kind = subjects.user[subject], log.kind[subjects.event[subjects.start[subject]]]
     share = rhythm.share(user, kind, subject, slots.low, slots.width, own_times(log, subjects, without))
     others = rhythm.weekday_factor(user, kind, by_weekday_of(log, subjects, without)[subject])
     factor = np.maximum(others, 1.0)
@@ -62,7 +64,7 @@ def final_null_rates(log: Log, subjects: Subjects, slots: Slots, rhythm: Rhythm,
     if not len(broad):
         return null
     subject, active = slots.subject[broad], log.active
-    user, kind = subjects.user[subject], rhythm.kind[subjects.event[subjects.start[subject]]]
+    user, kind = subjects.user[subject], log.kind[subjects.event[subjects.start[subject]]]
     own = own_times(log, subjects, without)
     share = rhythm.share(user, kind, subject, slots.low[broad], slots.width[broad], own)
     length = subjects.size[subject]
@@ -81,15 +83,19 @@ def final_null_rates(log: Log, subjects: Subjects, slots: Slots, rhythm: Rhythm,
     return null
 
 
-def by_weekday_of(log: Log, subjects: Subjects, without: Flags) -> Ints:
-    """(subjects, 7) events with a time of day, by weekday."""
-    counted = ~without[subjects.event] & ~np.isnan(log.minute[subjects.event])
+def by_weekday_of(log: Log, subjects: Subjects, without: Flags | None = None) -> Ints:
+    """(subjects, 7) events with a time of day, by weekday, except those flagged in `without`."""
+    counted = ~np.isnan(log.minute[subjects.event])
+    if without is not None:
+        counted &= ~without[subjects.event]
     key = subjects.owner[counted] * 7 + log.weekday[subjects.event[counted]]
     return np.bincount(key, minlength=len(subjects) * 7).reshape(-1, 7)
 
 
-def own_times(log: Log, subjects: Subjects, without: Flags) -> OwnTimes:
+def own_times(log: Log, subjects: Subjects, without: Flags | None) -> OwnTimes:
     """The times of the subjects' own events, except those flagged in `without`."""
+    if without is None:
+        return subjects.times_of_day
     counted = ~np.isnan(log.minute[subjects.event]) & ~without[subjects.event]
     return OwnTimes.of(subjects.owner[counted], log.minute[subjects.event[counted]], len(subjects))
 
@@ -108,9 +114,9 @@ def is_due(rule: Ints, slot: Ints, day: Ints) -> Flags:
 def in_span(log: Log, owner: Ints, event: Ints, wanted: Ints, slots: Slots) -> Ints:
     """(slots,) how many events of each slot's `wanted` owner lie in its span; events ascend within an owner."""
     days = log.active.day
-    key = owner << 32 | log.day[event] + 2**31
-    begin = np.searchsorted(key, wanted << 32 | days[slots.first] + 2**31, side="left")
-    end: Ints = np.searchsorted(key, wanted << 32 | days[slots.last] + 2**31, side="right")
+    key = day_key(owner, log.day[event])
+    begin = np.searchsorted(key, day_key(wanted, days[slots.first]), side="left")
+    end: Ints = np.searchsorted(key, day_key(wanted, days[slots.last]), side="right")
     return end - begin
 
 

@@ -55,7 +55,7 @@ def find_slots(
     slots = Slots(
         windows.subject, windows.low, windows.width, choice.rule, first, last, unknown, unknown, unknown
     )
-    null = null_rates(log, subjects, slots, rhythm, np.zeros(len(log), dtype=np.bool_))
+    null = null_rates(log, subjects, slots, rhythm)
     rate = choice.support / np.maximum(choice.opportunities, 1)
     gain = likelihood_gain(choice.support, choice.opportunities, null) + np.minimum(choice.gain, 0.0)
     good = (choice.rule >= 0) & (rate >= least_rate) & (rate > null) & (gain > 0)
@@ -113,7 +113,7 @@ def _closeness(log: Log, subjects: Subjects, times: Times, slots: Slots, inside:
     ``k·ln(k/K · waking day/width)``, K of the subject's events on the due days of the span and k of them in the slot,
     less the price of naming the window and its span.
     """
-    by_weekday = by_weekday_of(log, subjects, np.zeros(len(log), dtype=np.bool_))[slots.subject]
+    by_weekday = by_weekday_of(log, subjects)[slots.subject]
     due = (by_weekday * WEEKDAYS_OF_RULES[slots.rule]).sum(axis=1) / np.maximum(by_weekday.sum(axis=1), 1)
     order = order_by(times.owner, times.event)
     events = in_span(log, times.owner[order], times.event[order], slots.subject, slots)

@@ -25,6 +25,7 @@ import polars as pl
 from observations.schema import split_column
 from patterns.arrays import Flags, Ints, ranges
 from patterns.log import Log
+from patterns.rhythm import OwnTimes
 
 Where = dict[str, str]
 """Field → value over `type`, `action` and text features; what an event must have to belong."""
@@ -102,6 +103,13 @@ class Subjects:
         """All events of the wanted subjects, one subject after the other: (index into `wanted`, event)."""
         length = self.size[wanted]
         return np.repeat(np.arange(len(wanted)), length), self.event[ranges(self.start[wanted], length)]
+
+    @cached_property
+    def times_of_day(self) -> OwnTimes:
+        """When the events of each subject come."""
+        minute = self.log.minute[self.event]
+        timed = ~np.isnan(minute)
+        return OwnTimes.of(self.owner[timed], minute[timed], len(self))
 
     @cached_property
     def is_broad(self) -> Flags:

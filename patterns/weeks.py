@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from patterns.arrays import Flags, Floats, Ints, distinct
-from patterns.log import Log, weekday_of
+from patterns.log import Log, day_key, weekday_of
 from patterns.rhythm import Rhythm
 from patterns.subjects import Subjects
 
@@ -98,7 +98,7 @@ class _Quarters:
     @classmethod
     def of(cls, log: Log, owner: Ints, event: Ints, quarter: Ints, owners: int) -> _Quarters:
         """Of events that are given with their owner; `quarter` (events,) is that of every event of the log."""
-        once = distinct((owner << 32 | log.day[event] + 2**31) << 7 | quarter[event])
+        once = distinct(day_key(owner, log.day[event]) << 7 | quarter[event])
         return cls(once >> 39, (once >> 7 & 0xFFFFFFFF) - 2**31, once & 127, owners)
 
     def table(self) -> Floats:
@@ -116,7 +116,7 @@ class _Quarters:
         Args:
             days: (owners, 7) how many days of each weekday there were.
         """
-        key = self.owner << 32 | self.day + 2**31
+        key = day_key(self.owner, self.day)
         _, first, count = np.unique(key, return_index=True, return_counts=True)
         cell = self.owner[first] * 7 + weekday_of(self.day[first])
         total, squares = (

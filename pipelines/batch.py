@@ -19,7 +19,6 @@ from patterns.frame import PATTERNS
 from patterns.model import Pattern, read_patterns, write_patterns
 from patterns.settings import Settings
 from pipelines.explained import Explained
-from pipelines.parallel import PEOPLE_AT_ONCE as PEOPLE_AT_ONCE  # for those who look for it here
 from pipelines.parallel import evaluate_parts
 from pipelines.reporting import check_anything_read, check_reading
 

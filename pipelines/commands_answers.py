@@ -9,7 +9,7 @@ import click
 
 from observations.errors import SettingError
 from pipelines.listing import Format, counted, listing_options, print_listing
-from pipelines.options import as_of_option, store_option
+from pipelines.options import as_of_option, form_option, store_option
 
 if TYPE_CHECKING:
     import polars as pl
@@ -60,14 +60,7 @@ def patterns(
 @store_option
 @user_option
 @as_of_option
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How to print it.",
-)
+@form_option("text", "json")
 def show(
     id: str, db: str | None, user: str | None, as_of: datetime | None, form: Literal["text", "json"]
 ) -> None:
@@ -101,14 +94,7 @@ def show(
 @store_option
 @user_option
 @as_of_option
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "ndjson"]),
-    default="table",
-    show_default=True,
-    help="How to print it.",
-)
+@form_option("table", "ndjson")
 def history(
     id: str, db: str | None, user: str | None, as_of: datetime | None, form: Literal["table", "ndjson"]
 ) -> None:

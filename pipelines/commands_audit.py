@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import click
 
-from pipelines.options import store_option
+from pipelines.options import form_option, store_option
 
 
 @click.command()
 @store_option
 @click.option("--user", metavar="NAME", help="Only what is stored of this user. [default: of everybody]")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="How to print it.",
-)
+@form_option("table", "json")
 def audit(db: str | None, user: str | None, form: str) -> None:
     """Show what is stored of a user: kinds, counts, spans, for how long and where.
 

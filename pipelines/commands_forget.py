@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 
 from observations.errors import SettingError
-from pipelines.options import store_option
+from pipelines.options import form_option, store_option
 from pipelines.reporting import plural
 
 if TYPE_CHECKING:
@@ -48,14 +48,7 @@ _DAYS = {"d": 1, "w": 7, "y": 365}
     is_flag=True,
     help="Let in again what was forgotten (of --user, of --person, or all) when its source is read the next time.",
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="How to print it.",
-)
+@form_option("table", "json")
 @click.pass_context
 def forget(
     context: click.Context,

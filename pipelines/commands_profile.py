@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from pipelines.options import as_of_option, store_option
+from pipelines.options import as_of_option, form_option, store_option
 from pipelines.profile import DEFAULT_TOKENS, MOST_TOKENS
 
 if TYPE_CHECKING:
@@ -31,14 +31,7 @@ if TYPE_CHECKING:
     help="How long it may be, at four characters a token; and 4 KB.",
 )
 @click.option("--topic", default="", metavar="WORDS", help="Only what has one of these words in it.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["markdown", "json"]),
-    default="markdown",
-    show_default=True,
-    help="How to print it.",
-)
+@form_option("markdown", "json")
 def profile(
     db: str | None,
     user: str | None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,13 @@ user_option = click.option(
 )
 whose_option = click.option("--user", metavar="NAME", help="Whose pattern. [default: anybody's]")
 undo_option = click.option("--undo", is_flag=True, help="Take it back.")
+
+
+def about_pattern(command: Callable[..., None]) -> click.Command:
+    """A command that says something of the pattern with an id, or takes it back."""
+    for decorate in (undo_option, as_of_option, whose_option, store_option, click.argument("id")):
+        command = decorate(command)
+    return click.command()(command)
 
 
 @click.command()
@@ -68,12 +76,7 @@ def remember(
     _confirm_word(pattern, "no longer remembered" if undo else "remembered")
 
 
-@click.command()
-@click.argument("id")
-@store_option
-@whose_option
-@as_of_option
-@undo_option
+@about_pattern
 def confirm(id: str, db: str | None, user: str | None, as_of: datetime | None, undo: bool) -> None:
     """Say that a pattern is right: it is confirmed whatever the count, until the habit ends.
 
@@ -91,12 +94,7 @@ def confirm(id: str, db: str | None, user: str | None, as_of: datetime | None, u
     _confirm_word(pattern, "no longer confirmed by your word" if undo else "confirmed")
 
 
-@click.command()
-@click.argument("id")
-@store_option
-@whose_option
-@as_of_option
-@undo_option
+@about_pattern
 def dismiss(id: str, db: str | None, user: str | None, as_of: datetime | None, undo: bool) -> None:
     """Say that a pattern is wrong, or nobody's business: it is not shown again on the same evidence.
 
@@ -114,12 +112,7 @@ def dismiss(id: str, db: str | None, user: str | None, as_of: datetime | None, u
     _confirm_word(pattern, "no longer dismissed" if undo else "dismissed")
 
 
-@click.command()
-@click.argument("id")
-@store_option
-@whose_option
-@as_of_option
-@undo_option
+@about_pattern
 def pin(id: str, db: str | None, user: str | None, as_of: datetime | None, undo: bool) -> None:
     """Put a pattern first in the profile.
 

@@ -39,6 +39,18 @@ def store_option(command: Command) -> Command:
     return decorated
 
 
+def form_option(*forms: str) -> Callable[[Command], Command]:
+    """Give a command the argument ``form``, one of these; the first if nothing is said."""
+    return click.option(
+        "--format",
+        "form",
+        type=click.Choice(forms),
+        default=forms[0],
+        show_default=True,
+        help="How to print it.",
+    )
+
+
 def as_of_option(command: Command) -> Command:
     """Give a command the argument ``as_of`` (aware, or null for now) in place of the text that was typed.
 

@@ -76,12 +76,12 @@ def test_shares_are_the_formula(events: list[Event], low: int, width: int, data:
     rhythm = Rhythm.of(log)
     first = data.draw(st.integers(0, len(log) - 1))
     user, type = int(log.user[first]), log.frame.get_column("type")[first]
-    kin = np.flatnonzero(rhythm.kind == rhythm.kind[first]).tolist()
+    kin = np.flatnonzero(log.kind == log.kind[first]).tolist()
     own = sorted(data.draw(st.sets(st.sampled_from(kin))))
     times = OwnTimes.of(np.zeros(len(own), dtype=np.int64), log.minute[own], 1)
     share = rhythm.share(
         np.array([user]),
-        rhythm.kind[[first]],
+        log.kind[[first]],
         np.array([0]),
         np.array([float(low)]),
         np.array([float(width)]),
@@ -95,12 +95,11 @@ def test_shares_are_the_formula(events: list[Event], low: int, width: int, data:
 @given(EVENTS)
 def test_kinds_are_one_person_and_type(events: list[Event]) -> None:
     log = log_of(events)
-    rhythm = Rhythm.of(log)
     types = log.frame.get_column("type").to_list()
     for a in range(len(log)):
         for b in range(len(log)):
             same = (log.user[a], types[a]) == (log.user[b], types[b])
-            assert (rhythm.kind[a] == rhythm.kind[b]) == same
+            assert (log.kind[a] == log.kind[b]) == same
 
 
 def test_what_is_left_out_is_not_counted() -> None:

@@ -43,7 +43,7 @@ def found(people: list[list[Event]], busy: Rhythm | None = None) -> Windows:
     rhythm = busy or Rhythm.of(log)
     own = OwnTimes.of(log.user, log.minute, len(people))
     order = np.lexsort((log.minute, log.user))
-    user, weekday, minute, kind = (a[order] for a in (log.user, log.weekday, log.minute, rhythm.kind))
+    user, weekday, minute, kind = (a[order] for a in (log.user, log.weekday, log.minute, log.kind))
     return find_windows(user, weekday, minute, user, kind, rhythm, own, LEAST)
 
 
@@ -86,7 +86,7 @@ def by_hand(log: Log, user: int) -> list[tuple[float, float]]:
 def best_of(log: Log, user: int, times: list[float], widths: Sequence[int]) -> tuple[float, float, float]:
     """Gain, low and width of the best window; of equals the first, then the narrowest."""
     rhythm, own = Rhythm.of(log), OwnTimes.of(log.user, log.minute, len(log.users))
-    one, kind = np.array([user]), rhythm.kind[np.flatnonzero(log.user == user)[:1]]
+    one, kind = np.array([user]), log.kind[np.flatnonzero(log.user == user)[:1]]
     best = (-math.inf, 0.0, 0.0)
     for start in times:
         for width in widths:

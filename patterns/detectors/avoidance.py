@@ -29,7 +29,7 @@ from observations.civil import WEEKDAYS
 from patterns.arrays import Flags, Ints, contains, distinct, ranges
 from patterns.candidates import Candidates, PatternType, Rule, Trials
 from patterns.empty_slots import DAY_SETS, IN_SET, EmptySlots, find_empty_slots
-from patterns.log import Log, wall_clock, weekday_of
+from patterns.log import Log, day_key, wall_clock, weekday_of
 from patterns.recurrence import next_due_day
 from patterns.settings import Settings
 from patterns.significance import is_certain
@@ -137,7 +137,7 @@ def _trials(log: Log, subjects: Subjects, weeks: Weeks, slots: EmptySlots) -> Tr
 
     row = len(active.day) + 1
     hit = ~contains(_broken(log, subjects, slots, row), slot * row + position)
-    shows = np.searchsorted(log.user << 32 | log.day + 2**31, active.user[position] << 32 | day + 2**31)
+    shows = np.searchsorted(day_key(log.user, log.day), day_key(active.user[position], day))
     next_due = np.zeros(len(slot), dtype=np.int64)
     for days in np.unique(slots.days):
         of_set = slots.days[slot] == days

@@ -28,7 +28,7 @@ from patterns.log import Log, wall_clock
 from patterns.recurrence import RULES, next_due_day
 from patterns.rhythm import Rhythm
 from patterns.settings import Settings
-from patterns.slot_nulls import Slots, final_null_rates, is_due, own_times
+from patterns.slot_nulls import Slots, final_null_rates, is_due
 from patterns.slots import find_slots, is_sure, slot_hypotheses, supporting, with_tolerance
 from patterns.subjects import Subjects, recorded_until
 from patterns.times import DAY_MINUTES, Times
@@ -57,15 +57,14 @@ class TemporalDetector:
         rhythm = Rhythm.of(log)
         least = settings.least_support
         sparse = times.once_a_quarter_hour(log)
-        own = own_times(log, subjects, np.zeros(len(log), dtype=np.bool_))
         windows = find_windows(
             sparse.owner,
             log.weekday[sparse.event],
             sparse.minute,
             subjects.user[sparse.owner],
-            rhythm.kind[sparse.event],
+            log.kind[sparse.event],
             rhythm,
-            own,
+            subjects.times_of_day,
             least,
         )
         slots = find_slots(log, subjects, times, windows, rhythm, least, self.least_rate, settings)
