@@ -29,7 +29,6 @@ from unicodedata import combining, normalize
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy import sparse
 
 Integers = npt.NDArray[np.int64]
 
@@ -72,7 +71,7 @@ def join_near_identical(kinds: pl.DataFrame) -> pl.DataFrame:
         depends on the kinds of that user and type alone, and not on the order of rows.
 
     """
-    ranked = _ranked(kinds)
+    ranked = _may_be_near(_ranked(kinds))
     texts = ranked.get_column("kind").unique().sort()
     wordings = [_wording(text) for text in texts]
     place = ranked.select(pl.col("kind").replace_strict(texts, range(len(texts)), return_dtype=pl.Int64))
@@ -101,13 +100,47 @@ def _ranked(kinds: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def _may_be_near(ranked: pl.DataFrame) -> pl.DataFrame:
+    """The rows that share some trait with another of their group; without one, two wordings are never the same.
+
+    In most logs none do, and then there is nothing to be near to.
+    """
+    texts = ranked.get_column("kind").unique().sort()
+    traits = pl.DataFrame(
+        {"kind": texts, "trait": [sorted(set(_traits(_wording(text)))) for text in texts]},
+        schema={"kind": pl.String, "trait": pl.List(pl.String)},
+    )
+    shared = (
+        ranked.select("group", "kind")
+        .join(traits.explode("trait"), on="kind")
+        .filter(pl.len().over("group", "trait") > 1)
+    )
+    return ranked.join(shared, on=["group", "kind"], how="semi", maintain_order="left")
+
+
+def _traits(wording: tuple[str, ...]) -> list[str]:
+    """What two wordings that are the same (`_same_wording`) have in common: at least one of these."""
+    slips = [
+        f"{place} {' '.join((*wording[:place], slip, *wording[place + 1 :]))}"
+        for place, word in enumerate(wording)
+        if len(word) >= _SHORTEST_SLIP - 1
+        for slip in (word, *_with_a_letter_left_out(word))
+    ]
+    return ["".join(wording), " ".join(sorted(wording)), *slips]
+
+
+def _with_a_letter_left_out(word: str) -> Iterator[str]:
+    """Of two words with one slip between them, one is what is left of the other, or both leave the same."""
+    return (word[:i] + word[i + 1 :] for i in range(1, len(word)))
+
+
 def _near_pairs(
     ranked: pl.DataFrame, wordings: list[tuple[str, ...]], text_of: Integers
 ) -> Iterator[tuple[int, int]]:
     """Rows and anchors of their group before them that share enough letter pairs, in order of both."""
     if ranked.is_empty():
         return
-    # Imported here: it takes a second, and most calls have nothing to join.
+    # Imported here: it takes a second, and most logs have nothing to join.
     from sklearn.feature_extraction.text import CountVectorizer
 
     vectorizer = CountVectorizer(analyzer=_letter_pairs, dtype=np.int64)  # type: ignore[no-untyped-call]
@@ -127,6 +160,8 @@ def _near_pairs(
 
 def _by_group(counts: Any, group: Integers) -> Any:
     """The same counts with columns of its own for each group, so that a product never crosses groups."""
+    from scipy import sparse
+
     width = counts.shape[1]
     own = np.repeat(group, np.diff(counts.indptr)) * width + counts.indices
     columns, compact = np.unique(own, return_inverse=True)

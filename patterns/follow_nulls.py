@@ -10,6 +10,7 @@ from patterns.arrays import Floats, Ints, contains, distinct
 from patterns.follows import MINUTE, MINUTES, time_axis
 from patterns.log import Log, day_key, weekday_of
 from patterns.rhythm import Rhythm
+from patterns.slot_nulls import background_of
 from patterns.subjects import Subjects
 
 _SPAN = 4096.0  # minutes of one pair's stretch of a sort key
@@ -29,14 +30,12 @@ def follow_null_rates(log: Log, subjects: Subjects, first: Ints, second: Ints) -
 
 def _by_the_clock(log: Log, subjects: Subjects, first: Ints, second: Ints) -> Floats:
     """(pairs, minutes) chance by the second step's own rate or by the other days, whichever is larger."""
-    rhythm = Rhythm.of(log)
-    own = subjects.times_of_day
+    background = background_of(log, subjects, Rhythm.of(log))
     pair, event = subjects.events_of(first)
     timed = ~np.isnan(log.minute[event])
     pair, event = pair[timed], event[timed]
     step = second[pair]
-    user, kind = log.user[event], log.kind[subjects.event[subjects.start[step]]]
-    usual = subjects.size[step] / np.maximum(log.active.count[user], 1)
+    usual = subjects.size[step] / np.maximum(log.active.count[log.user[event]], 1)
     per_day = np.maximum(usual, _on_the_day(log, subjects, step, event))
     other = _OtherDays.of(log, subjects, first, second)
     count = np.maximum(np.bincount(pair, minlength=len(first)), 1)
@@ -48,8 +47,7 @@ def _by_the_clock(log: Log, subjects: Subjects, first: Ints, second: Ints) -> Fl
     days = mean(other.days[pair, _sort_of_day(log.weekday[event])])
     null = np.empty((len(first), len(MINUTES)))
     for column, minutes in enumerate(MINUTES):
-        width = np.full(len(event), float(minutes))
-        rate = -np.expm1(-per_day * rhythm.share(user, kind, step, log.minute[event], width, own))
+        rate = -np.expm1(-per_day * background.share(step, log.minute[event], float(minutes)))
         chance = mean(rate)
         seen = mean(other.share(log, pair, event, minutes))
         # Few other days are little to go by: its own rate counts as one more of them.

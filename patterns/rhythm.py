@@ -16,6 +16,7 @@ habit; κ (`PRIOR`) keeps a handful of others from looking like a law.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -72,29 +73,6 @@ class Rhythm:
             days=_counts(active.user, weekday_of(active.day), users, 7),
         )
 
-    def share(
-        self, user: Ints, kind: Ints, subject: Ints, low: Floats, width: Floats, own: OwnTimes
-    ) -> Floats:
-        """(n,) share of the person's other activity that falls into each window.
-
-        Args:
-            user, kind: (n,) whose, and which type's (see `kind`).
-            subject: (n,) whose own events are left out; indices into `own`.
-            low, width: (n,) the window, minutes.
-            own: the times of the subjects' own events, the same left out as from this rhythm.
-        """
-        wide = np.maximum(width, SMOOTHING_MINUTES)
-        first = np.floor((low - (wide - width) / 2) / BIN).astype(np.int64) % BINS
-        last = first + np.clip(np.ceil(wide / BIN).astype(np.int64), 1, BINS)
-        narrowing = np.minimum(np.maximum(width, BIN) / wide, 1.0)
-        even = np.minimum(wide / WAKING_MINUTES, 1.0)
-        inside, total = own.count(subject, first, last), own.total[subject]
-        others = self.of_user[user, last] - self.of_user[user, first] - inside
-        wider = (others + PRIOR * even) / (self.of_user[user, BINS] - total + PRIOR)
-        others = self.of_type[kind, last] - self.of_type[kind, first] - inside
-        share: Floats = (others + PRIOR * wider) / (self.of_type[kind, BINS] - total + PRIOR)
-        return ((1 - ANY_TIME) * share + ANY_TIME * even) * narrowing
-
     def weekday_factor(self, user: Ints, kind: Ints, own: Ints) -> Floats:
         """(n, 7) how much more a person does on an active day of each weekday than on any, the subject's own left out.
 
@@ -130,12 +108,59 @@ class OwnTimes:
         running = _cumulative(subject, (minute // BIN).astype(np.int64), subjects)
         return cls(np.bincount(subject, minlength=subjects), running)
 
-    def count(self, subject: Ints, first: Ints, last: Ints) -> Ints:
-        """(n,) events of each subject in the bins first … last - 1, where last may run into the next day."""
-        width = self.running.shape[1]
-        flat, base = self.running.ravel(), subject * width
-        inside: Ints = flat[base + last] - flat[base + first]
-        return inside
+
+@dataclass(frozen=True, eq=False)
+class Background:
+    """What else people do, seen from each of their subjects: the rhythm without the subject's own events.
+
+    Attributes:
+        rhythm: everybody's.
+        own: the times of the subjects' own events, the same left out as from the rhythm.
+        user, kind: (subjects,) whose each subject is, and of which `Log.kind`.
+    """
+
+    rhythm: Rhythm
+    own: OwnTimes
+    user: Ints
+    kind: Ints
+
+    def share(self, subject: Ints, low: Floats, width: Floats | float) -> Floats:
+        """(n,) share of the person's other activity that falls into each window.
+
+        Args:
+            subject: (n,) whose own events are left out.
+            low, width: (n,) the windows, minutes; or one width for all.
+        """
+        wide = np.maximum(width, SMOOTHING_MINUTES)
+        first = np.floor((low - (wide - width) / 2) / BIN).astype(np.int64) % BINS
+        last = first + np.clip(np.ceil(wide / BIN).astype(np.int64), 1, BINS)
+        narrowing = np.minimum(np.maximum(width, BIN) / wide, 1.0)
+        even = np.minimum(wide / WAKING_MINUTES, 1.0)
+        inside = _between(self.own.running, subject, first, last)
+        others = _between(self.rhythm.of_user, self.user[subject], first, last) - inside
+        wider = (others + PRIOR * even) / self._of_person[subject]
+        others = _between(self.rhythm.of_type, self.kind[subject], first, last) - inside
+        share: Floats = (others + PRIOR * wider) / self._of_type[subject]
+        return ((1 - ANY_TIME) * share + ANY_TIME * even) * narrowing
+
+    @cached_property
+    def _of_person(self) -> Floats:
+        """(subjects,) all others of the person, and the prior."""
+        others: Floats = self.rhythm.of_user[self.user, BINS] - self.own.total + PRIOR
+        return others
+
+    @cached_property
+    def _of_type(self) -> Floats:
+        """(subjects,) the others of the type, and the prior."""
+        others: Floats = self.rhythm.of_type[self.kind, BINS] - self.own.total + PRIOR
+        return others
+
+
+def _between(running: npt.NDArray[np.int32], row: Ints, first: Ints, last: Ints) -> npt.NDArray[np.int32]:
+    """(n,) events of each row of a cumulative table in the bins first … last - 1."""
+    flat, start = running.ravel(), row * running.shape[1]
+    inside: npt.NDArray[np.int32] = flat[start + last] - flat[start + first]
+    return inside
 
 
 def _cumulative(group: Ints, bins: Ints, groups: int) -> npt.NDArray[np.int32]:

@@ -9,7 +9,7 @@ import numpy as np
 from patterns.arrays import Flags, Floats, Ints, ranges
 from patterns.log import Log, day_key
 from patterns.recurrence import RULES
-from patterns.rhythm import OwnTimes, Rhythm
+from patterns.rhythm import Background, OwnTimes, Rhythm
 from patterns.subjects import Subjects
 
 
@@ -46,8 +46,9 @@ def null_rates(
     `without` are the events that `rhythm` leaves out of the background, if any.
     """
     subject = slots.subject
-    user, kind = subjects.user[subject], log.kind[subjects.event[subjects.start[subject]]]
-    share = rhythm.share(user, kind, subject, slots.low, slots.width, own_times(log, subjects, without))
+    background = background_of(log, subjects, rhythm, without)
+    share = background.share(subject, slots.low, slots.width)
+    user, kind = background.user[subject], background.kind[subject]
     others = rhythm.weekday_factor(user, kind, by_weekday_of(log, subjects, without)[subject])
     factor = np.maximum(others, 1.0)
     weekdays = WEEKDAYS_OF_RULES[slots.rule]
@@ -64,9 +65,7 @@ def final_null_rates(log: Log, subjects: Subjects, slots: Slots, rhythm: Rhythm,
     if not len(broad):
         return null
     subject, active = slots.subject[broad], log.active
-    user, kind = subjects.user[subject], log.kind[subjects.event[subjects.start[subject]]]
-    own = own_times(log, subjects, without)
-    share = rhythm.share(user, kind, subject, slots.low[broad], slots.width[broad], own)
+    share = background_of(log, subjects, rhythm, without).share(subject, slots.low[broad], slots.width[broad])
     length = subjects.size[subject]
     which = np.repeat(np.arange(len(broad)), length)
     event = subjects.event[ranges(subjects.start[subject], length)]
@@ -92,12 +91,13 @@ def by_weekday_of(log: Log, subjects: Subjects, without: Flags | None = None) ->
     return np.bincount(key, minlength=len(subjects) * 7).reshape(-1, 7)
 
 
-def own_times(log: Log, subjects: Subjects, without: Flags | None) -> OwnTimes:
-    """The times of the subjects' own events, except those flagged in `without`."""
-    if without is None:
-        return subjects.times_of_day
-    counted = ~np.isnan(log.minute[subjects.event]) & ~without[subjects.event]
-    return OwnTimes.of(subjects.owner[counted], log.minute[subjects.event[counted]], len(subjects))
+def background_of(log: Log, subjects: Subjects, rhythm: Rhythm, without: Flags | None = None) -> Background:
+    """What else people do, seen from the subjects; `without` are the events that `rhythm` leaves out, if any."""
+    own = subjects.times_of_day
+    if without is not None:
+        counted = ~np.isnan(log.minute[subjects.event]) & ~without[subjects.event]
+        own = OwnTimes.of(subjects.owner[counted], log.minute[subjects.event[counted]], len(subjects))
+    return Background(rhythm, own, subjects.user, log.kind[subjects.event[subjects.start[:-1]]])
 
 
 def is_due(rule: Ints, slot: Ints, day: Ints) -> Flags:

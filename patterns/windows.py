@@ -17,7 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from patterns.arrays import Flags, Floats, Ints, begins, order_by
-from patterns.rhythm import OwnTimes, Rhythm
+from patterns.log import MICROSECONDS_PER_DAY
+from patterns.rhythm import Background
 
 WIDTH_CLASSES = ((10, 20, 30), (40, 60, 90), (120, 180, 240, 360), (480, 600))
 """Widths in minutes: to the minute, to the hour, some time in the evening, some time of the day. Each class is
@@ -32,7 +33,7 @@ LEAST_GAIN = 6.0
 """A likelihood ratio (nats) below which a window cannot lead to a significant pattern and is not followed up."""
 
 _DAY = 1440.0
-_SPAN = 4096.0  # one group's stretch of the sort key: a day, and the start of the next one again
+_MINUTE = 60_000_000  # µs
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,10 +52,7 @@ def find_windows(
     subject: Ints,
     weekday: Ints,
     minute: Floats,
-    user: Ints,
-    kind: Ints,
-    rhythm: Rhythm,
-    own: OwnTimes,
+    background: Background,
     least: int,
 ) -> Windows:
     """The windows in which events of each subject crowd.
@@ -62,8 +60,7 @@ def find_windows(
     Args:
         subject, weekday, minute: (n,) events of subjects, each quarter-hour of a day once; sorted by minute within
             each subject.
-        user, kind: (n,) whose they are, and of which type (see `Rhythm.kind`).
-        rhythm, own: everybody's rhythm, and the times of the subjects' own events.
+        background: what else the people do.
         least: events that a window needs.
 
     """
@@ -72,16 +69,19 @@ def find_windows(
     group = np.concatenate([subject * 8 + 7, subject * 8 + weekday])
     order = order_by(group)
     events = _Events(group[order], minute[entry[order]], entry[order])
+    events = events.of_groups_with(least)
+    whole = _Ring.of(events, least)
     found: list[Windows] = []
     for widths in WIDTH_CLASSES:
-        shares = _Shares(rhythm, own, subject, minute, user, kind, {})
-        left = events
+        shares = _Shares(background, subject, minute, {})
+        left, ring = events, whole
         for _ in range(ROUNDS):
-            left = left[np.bincount(left.group, minlength=1)[left.group] >= least]
             if not len(left.group):
                 break
-            windows, left = _best(left, widths, shares, least)
+            windows, left = _best(left, ring, widths, shares)
             found.append(windows)
+            left = left.of_groups_with(least)
+            ring = _Ring.of(left, least)
     return _distinct(found)
 
 
@@ -96,17 +96,60 @@ class _Events:
     def __getitem__(self, chosen: Ints | Flags) -> _Events:
         return _Events(self.group[chosen], self.minute[chosen], self.entry[chosen])
 
+    def of_groups_with(self, least: int) -> _Events:
+        """The events of those groups that have so many."""
+        return self[np.bincount(self.group, minlength=1)[self.group] >= least]
+
+
+@dataclass(frozen=True, eq=False)
+class _Ring:
+    """The times of events, group after group, each day followed by its own beginning once more; µs, exact.
+
+    Attributes:
+        dense: (events,) number of each one's group, without gaps.
+        key: (events,) group and time of day in one number, ascending.
+        times: (events and those seen again,) the same numbers, ascending.
+        place: (events,) where in `times` each one's time begins.
+        reach: (events,) how long a window must be to hold the least number of events, begun at each.
+    """
+
+    dense: Ints
+    key: Ints
+    times: Ints
+    place: Ints
+    reach: Ints
+
+    @classmethod
+    def of(cls, events: _Events, least: int) -> _Ring:
+        """Of events sorted by group and minute, of groups with at least so many."""
+        dense = np.cumsum(begins(events.group)) - 1
+        key = 2 * dense * MICROSECONDS_PER_DAY + np.rint(events.minute * _MINUTE).astype(np.int64)
+        again = key[events.minute <= WIDTHS[-1]] + MICROSECONDS_PER_DAY
+        times = np.sort(np.concatenate([key, again]))
+        place = np.searchsorted(times, key, side="left")
+        nearest = place + (least - 1)
+        inside = nearest < len(times)
+        reach = np.where(inside, times[np.where(inside, nearest, 0)] - key, MICROSECONDS_PER_DAY)
+        return cls(dense, key, times, place, reach)
+
+    def crowded(self, width: int) -> Ints:
+        """The events that begin a window of this width with enough events in it."""
+        return np.flatnonzero(self.reach <= width * _MINUTE)
+
+    def count(self, event: Ints, width: int) -> Ints:
+        """(n,) how many events are in the windows of this width that begin at these events."""
+        return (
+            np.searchsorted(self.times, self.key[event] + width * _MINUTE, side="right") - self.place[event]
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class _Shares:
     """The rhythm's share of the windows that begin at each event: asked for once, used for all groups and rounds."""
 
-    rhythm: Rhythm
-    own: OwnTimes
+    background: Background
     subject: Ints
     minute: Floats
-    user: Ints
-    kind: Ints
     known: dict[int, Floats]
 
     def of(self, entry: Ints, width: int) -> Floats:
@@ -116,38 +159,42 @@ class _Shares:
         asked[entry] = True
         new = np.flatnonzero(asked & np.isnan(known))
         if len(new):
-            wide = np.full(len(new), float(width))
-            known[new] = self.rhythm.share(
-                self.user[new], self.kind[new], self.subject[new], self.minute[new], wide, self.own
-            )
+            known[new] = self.background.share(self.subject[new], self.minute[new], float(width))
         share: Floats = known[entry]
         return share
 
 
-def _best(events: _Events, widths: Sequence[int], shares: _Shares, least: int) -> tuple[Windows, _Events]:
+def _best(events: _Events, ring: _Ring, widths: Sequence[int], shares: _Shares) -> tuple[Windows, _Events]:
     """The best window of each group that has a good one, and the events of those groups outside it."""
-    starts = begins(events.group)
-    dense, heads = np.cumsum(starts) - 1, np.flatnonzero(starts)
-    size = np.bincount(dense)[dense]
-    key = dense * _SPAN + events.minute
-    wrapped = np.flatnonzero(events.minute <= widths[-1])
-    ring = np.sort(np.concatenate([key, key[wrapped] + _DAY]))
-    place = np.searchsorted(ring, key, side="left")
-    best_gain = np.full(len(key), -np.inf)
-    best_width = np.zeros(len(key))
+    # Where the widest window is not crowded, no narrower one is.
+    crowded = ring.crowded(widths[-1])
+    group, reach = ring.dense[crowded], ring.reach[crowded]
+    size = np.bincount(ring.dense)[group].astype(np.float64)
+    best_gain = np.full(len(crowded), -np.inf)
+    best_width = np.zeros(len(crowded))
     for width in widths:
-        inside = np.searchsorted(ring, key + width, side="right") - place
-        full = np.flatnonzero(inside >= least)
-        count, expected = inside[full].astype(np.float64), size[full] * shares.of(events.entry[full], width)
+        of = np.flatnonzero(reach <= width * _MINUTE)
+        count = ring.count(crowded[of], width).astype(np.float64)
+        expected = size[of] * shares.of(events.entry[crowded[of]], width)
         gain = np.where(count > expected, count * np.log(count / expected) - (count - expected), 0.0)
-        best_width[full[gain > best_gain[full]]] = width
-        best_gain[full] = np.maximum(best_gain[full], gain)
-    top = np.maximum.reduceat(best_gain, heads)
-    at_top = np.flatnonzero(best_gain == top[dense])
-    chosen = at_top[np.searchsorted(dense[at_top], np.arange(len(heads)), side="left")]
-    low, width_of, good = events.minute[chosen], best_width[chosen], top >= LEAST_GAIN
-    outside = (events.minute - low[dense]) % _DAY > width_of[dense]
-    return Windows(events.group[heads][good] // 8, low[good], width_of[good]), events[good[dense] & outside]
+        best_width[of[gain > best_gain[of]]] = width
+        best_gain[of] = np.maximum(best_gain[of], gain)
+    # Of each group's best the first: sought among those that are good enough.
+    good = np.flatnonzero(best_gain >= LEAST_GAIN)
+    heads = np.flatnonzero(begins(group[good]))
+    if not len(heads):
+        return Windows(heads, np.empty(0), np.empty(0)), events[heads]
+    top = np.repeat(np.maximum.reduceat(best_gain[good], heads), np.diff(heads, append=len(good)))
+    at_top = good[best_gain[good] == top]
+    chosen = at_top[begins(group[at_top])]
+    low, width_of = events.minute[crowded[chosen]], best_width[chosen]
+    number = np.full(int(ring.dense[-1]) + 1, -1)
+    number[group[chosen]] = np.arange(len(chosen))
+    found = number[ring.dense]
+    left = np.flatnonzero(found >= 0)
+    window = found[left]
+    outside = (events.minute[left] - low[window]) % _DAY > width_of[window]
+    return Windows(events.group[crowded[chosen]] // 8, low, width_of), events[left[outside]]
 
 
 def _distinct(found: list[Windows]) -> Windows:

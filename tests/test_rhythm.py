@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from observations.features import with_features
 from observations.ingest.base import Records
 from patterns.log import Log
-from patterns.rhythm import ANY_TIME, BINS, PRIOR, OwnTimes, Rhythm
+from patterns.rhythm import ANY_TIME, BINS, PRIOR, Background, OwnTimes, Rhythm
 from patterns.settings import Settings
 from tests.simulate import observations, wall
 
@@ -79,14 +79,9 @@ def test_shares_are_the_formula(events: list[Event], low: int, width: int, data:
     kin = np.flatnonzero(log.kind == log.kind[first]).tolist()
     own = sorted(data.draw(st.sets(st.sampled_from(kin))))
     times = OwnTimes.of(np.zeros(len(own), dtype=np.int64), log.minute[own], 1)
-    share = rhythm.share(
-        np.array([user]),
-        log.kind[[first]],
-        np.array([0]),
-        np.array([float(low)]),
-        np.array([float(width)]),
-        times,
-    )
+    background = Background(rhythm, times, np.array([user]), log.kind[[first]])
+    share = background.share(np.array([0]), np.array([float(low)]), np.array([float(width)]))
+    assert share == background.share(np.array([0]), np.array([float(low)]), float(width))
     assert share[0] == pytest.approx(share_by_hand(log, own, user, type, low, width))
     assert 0 < share[0] <= 1
 
@@ -131,7 +126,7 @@ def test_own_times_are_counted_past_midnight(days: list[list[float]], first: int
     window = {(first + n) % BINS for n in range(length)}
     for s, own in enumerate(days):
         expected = sum(int(m // 5) in window for m in own)
-        assert times.count(np.array([s]), np.array([first]), np.array([first + length]))[0] == expected
+        assert times.running[s, first + length] - times.running[s, first] == expected
         assert times.total[s] == len(own)
 
 

@@ -12,7 +12,7 @@ import pytest
 from observations.features import with_features
 from observations.ingest.base import Records
 from patterns.log import Log
-from patterns.rhythm import OwnTimes, Rhythm
+from patterns.rhythm import Background, OwnTimes, Rhythm
 from patterns.settings import Settings
 from patterns.windows import LEAST_GAIN, ROUNDS, WIDTH_CLASSES, Windows, find_windows
 from tests.simulate import observations, wall
@@ -43,8 +43,14 @@ def found(people: list[list[Event]], busy: Rhythm | None = None) -> Windows:
     rhythm = busy or Rhythm.of(log)
     own = OwnTimes.of(log.user, log.minute, len(people))
     order = np.lexsort((log.minute, log.user))
-    user, weekday, minute, kind = (a[order] for a in (log.user, log.weekday, log.minute, log.kind))
-    return find_windows(user, weekday, minute, user, kind, rhythm, own, LEAST)
+    user, weekday, minute = (a[order] for a in (log.user, log.weekday, log.minute))
+    return find_windows(user, weekday, minute, background_of(log, rhythm, own), LEAST)
+
+
+def background_of(log: Log, rhythm: Rhythm, own: OwnTimes) -> Background:
+    """What else people do, seen from their one subject each."""
+    users = np.arange(len(log.users))
+    return Background(rhythm, own, users, log.kind[np.searchsorted(log.user, users)])
 
 
 def as_list(windows: Windows) -> list[tuple[int, float, float]]:
@@ -86,12 +92,12 @@ def by_hand(log: Log, user: int) -> list[tuple[float, float]]:
 def best_of(log: Log, user: int, times: list[float], widths: Sequence[int]) -> tuple[float, float, float]:
     """Gain, low and width of the best window; of equals the first, then the narrowest."""
     rhythm, own = Rhythm.of(log), OwnTimes.of(log.user, log.minute, len(log.users))
-    one, kind = np.array([user]), log.kind[np.flatnonzero(log.user == user)[:1]]
+    background, one = background_of(log, rhythm, own), np.array([user])
     best = (-math.inf, 0.0, 0.0)
     for start in times:
         for width in widths:
             count = sum((m - start) % 1440 <= width for m in times)
-            share = rhythm.share(one, kind, one, np.array([start]), np.array([float(width)]), own)[0]
+            share = background.share(one, np.array([start]), float(width))[0]
             value = gain(count, len(times) * share) if count >= LEAST else -math.inf
             if value > best[0] + 1e-9:
                 best = (value, start, float(width))
@@ -164,7 +170,8 @@ def test_nothing_has_no_windows() -> None:
     log = log_of([[(0, 420)]])
     nothing = np.empty(0, dtype=np.int64)
     own = OwnTimes.of(nothing, np.empty(0), 1)
-    windows = find_windows(nothing, nothing, np.empty(0), nothing, nothing, Rhythm.of(log), own, LEAST)
+    background = Background(Rhythm.of(log), own, np.array([0]), np.array([0]))
+    windows = find_windows(nothing, nothing, np.empty(0), background, LEAST)
     assert len(windows) == 0
 
 

@@ -28,7 +28,7 @@ from patterns.log import Log, wall_clock
 from patterns.recurrence import RULES, next_due_day
 from patterns.rhythm import Rhythm
 from patterns.settings import Settings
-from patterns.slot_nulls import Slots, final_null_rates, is_due
+from patterns.slot_nulls import Slots, background_of, final_null_rates, is_due
 from patterns.slots import find_slots, is_sure, slot_hypotheses, supporting, with_tolerance
 from patterns.subjects import Subjects, recorded_until
 from patterns.times import DAY_MINUTES, Times
@@ -61,10 +61,7 @@ class TemporalDetector:
             sparse.owner,
             log.weekday[sparse.event],
             sparse.minute,
-            subjects.user[sparse.owner],
-            log.kind[sparse.event],
-            rhythm,
-            subjects.times_of_day,
+            background_of(log, subjects, rhythm),
             least,
         )
         slots = find_slots(log, subjects, times, windows, rhythm, least, self.least_rate, settings)
