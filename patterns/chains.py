@@ -83,9 +83,12 @@ def joined(log: Log, subjects: Subjects, chains: list[Chain]) -> list[Chain]:
 
 def _first_to_join(log: Log, subjects: Subjects, chains: list[Chain]) -> tuple[Chain, Chain, Chain] | None:
     """The first two chains that are one, and that one."""
+    beginning: dict[int, list[Chain]] = {}
+    for chain in chains:
+        beginning.setdefault(chain.steps[0], []).append(chain)
     for one in chains:
-        for other in chains:
-            if one is other or one.steps[-1] != other.steps[0] or set(one.steps) & set(other.steps[1:]):
+        for other in beginning.get(one.steps[-1], ()):
+            if one is other or set(one.steps) & set(other.steps[1:]):
                 continue
             minutes = max(one.minutes, other.minutes)
             walk = Walk.along(log, subjects, one.steps + other.steps[1:], minutes)

@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
-import polars as pl
 
 from patterns.arrays import Flags, Floats, Ints, distinct, ranges
+from patterns.codes import coded, pair_codes
 from patterns.log import Log
 from patterns.subjects import Subjects
 from patterns.values import Feature
@@ -84,11 +84,9 @@ class Bases:
     @classmethod
     def of(cls, log: Log, subjects: Subjects) -> Bases:
         """The bases of these subjects, of which there is at least one."""
-        by_type, by_action = (
-            log.frame.select(pl.struct(*columns).rank("dense")).to_series().to_numpy().astype(np.int64)
-            for columns in (("user_id", "type"), ("user_id", "type", "action"))
-        )
-        event = np.stack([by_type - 1, by_action + by_type.max(initial=1) - 1])
+        by_type = log.kind
+        by_action = pair_codes(by_type, coded(log.frame.get_column("action"))[0])
+        event = np.stack([by_type, by_action + by_type.max(initial=-1) + 1])
         level_names_action = np.array(["action" in columns for columns in subjects.levels], dtype=np.int64)
         names_action = level_names_action[subjects.level]
         first = subjects.event[subjects.start[:-1]]
@@ -99,7 +97,10 @@ class Bases:
 def _kind_codes(log: Log) -> Ints:
     if "kind:text" not in log.frame.columns:
         return np.zeros(len(log), dtype=np.int64)
-    return log.frame.get_column("kind:text").rank("dense").fill_null(0).to_numpy().astype(np.int64)
+    kinds = log.frame.get_column("kind:text")
+    codes = np.zeros(len(log), dtype=np.int64)
+    codes[kinds.is_not_null().to_numpy()] = coded(kinds.drop_nulls())[0] + 1
+    return codes
 
 
 def kinds_of(subjects: Subjects, kind: Ints) -> Ints:

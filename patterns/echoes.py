@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from patterns.arrays import Flags
+from patterns.arrays import Flags, Ints, begins, order_by, ranges
 from patterns.candidates import Candidates
 from patterns.lifecycle import Standing
 from patterns.state import Status
@@ -26,13 +26,27 @@ def echoes(times: Candidates, when: Standing, flows: Candidates, how: Standing) 
         times, when: the temporal candidates and how they stand.
         flows, how: the workflows and how they stand.
     """
+    flow, step = _supports(flows, np.flatnonzero(how.status == Status.confirmed))
+    time, event = _supports(times, np.flatnonzero(when.began))
+    support = np.bincount(time, minlength=len(times))
+    # A step may end several workflows: each support meets every one of them.
+    first, end = np.searchsorted(step, event), np.searchsorted(step, event, side="right")
+    met = np.repeat(time, end - first) * max(len(flows), 1) + flow[ranges(first, end - first)]
+    pair, covered = np.unique(met, return_counts=True)
+    time, flow = pair // max(len(flows), 1), pair % max(len(flows), 1)
+    says_it = covered >= _SHARE * support[time]
+    says_it &= how.support[flow] / how.opportunities[flow] > when.support[time] / when.opportunities[time]
     answer = np.zeros(len(times), dtype=np.bool_)
-    for flow in np.flatnonzero(how.status == Status.confirmed).tolist():
-        rows = flows.trials.hit & (flows.trials.candidate == flow)
-        last_steps = flows.trials.event[rows]
-        reliable = how.support[flow] / how.opportunities[flow]
-        for time in np.flatnonzero((times.user == flows.user[flow]) & when.began & ~answer).tolist():
-            support = times.trials.event[times.trials.hit & (times.trials.candidate == time)]
-            covered = np.isin(support, last_steps).mean()
-            answer[time] = covered >= _SHARE and reliable > when.support[time] / when.opportunities[time]
+    answer[time[says_it]] = True
     return answer
+
+
+def _supports(candidates: Candidates, wanted: Ints) -> tuple[Ints, Ints]:
+    """Pairs (candidate, event) of the events that support the wanted ones, each pair once; sorted by event."""
+    trials = candidates.trials
+    chosen = np.zeros(len(candidates), dtype=np.bool_)
+    chosen[wanted] = True
+    rows = np.flatnonzero(trials.hit & chosen[trials.candidate])
+    rows = rows[order_by(trials.event[rows], trials.candidate[rows])]
+    rows = rows[begins(trials.event[rows], trials.candidate[rows])]
+    return trials.candidate[rows], trials.event[rows]

@@ -9,8 +9,6 @@ import numpy as np
 from patterns.arrays import Floats, Ints, contains, distinct
 from patterns.follows import MINUTE, MINUTES, time_axis
 from patterns.log import Log, day_key, weekday_of
-from patterns.rhythm import Rhythm
-from patterns.slot_nulls import background_of
 from patterns.subjects import Subjects
 
 _SPAN = 4096.0  # minutes of one pair's stretch of a sort key
@@ -30,7 +28,6 @@ def follow_null_rates(log: Log, subjects: Subjects, first: Ints, second: Ints) -
 
 def _by_the_clock(log: Log, subjects: Subjects, first: Ints, second: Ints) -> Floats:
     """(pairs, minutes) chance by the second step's own rate or by the other days, whichever is larger."""
-    background = background_of(log, subjects, Rhythm.of(log))
     pair, event = subjects.events_of(first)
     timed = ~np.isnan(log.minute[event])
     pair, event = pair[timed], event[timed]
@@ -47,7 +44,7 @@ def _by_the_clock(log: Log, subjects: Subjects, first: Ints, second: Ints) -> Fl
     days = mean(other.days[pair, _sort_of_day(log.weekday[event])])
     null = np.empty((len(first), len(MINUTES)))
     for column, minutes in enumerate(MINUTES):
-        rate = -np.expm1(-per_day * background.share(step, log.minute[event], float(minutes)))
+        rate = -np.expm1(-per_day * subjects.background.share(step, log.minute[event], float(minutes)))
         chance = mean(rate)
         seen = mean(other.share(log, pair, event, minutes))
         # Few other days are little to go by: its own rate counts as one more of them.
@@ -118,14 +115,17 @@ def _after_anything(log: Log, subjects: Subjects, first: Ints, second: Ints) -> 
     leads to the first leads to the second.
     """
     of_first, of_second = (subjects.event[subjects.start[step]] for step in (first, second))
+    axis = time_axis(log)
+    sooner = _Approach.of(log, subjects, second, first, axis)
+    later = _Approach.of(log, subjects, first, second, axis)
     shares = []
     for group in (log.user, log.kind):
         numbered = _Numbered.of(group)
         others = numbered.size[group[of_first]] - subjects.size[first]
         others -= np.where(group[of_first] == group[of_second], subjects.size[second], 0)
-        sooner = _others_before(log, subjects, second, first, numbered, group[of_first])
-        later = _others_before(log, subjects, first, second, numbered, group[of_first])
-        shares.append(sooner / np.maximum(others[:, None] - later, sooner + 1))
+        led = sooner.count(numbered, group[of_first])
+        led_elsewhere = later.count(numbered, group[of_first])
+        shares.append(led / np.maximum(others[:, None] - led_elsewhere, led + 1))
     largest: Floats = np.maximum(*shares)
     return largest
 
@@ -147,28 +147,51 @@ class _Numbered:
         """Of the group of each event."""
         return cls(np.sort(group << 32 | np.arange(len(group))), np.bincount(group))
 
-    def between(self, group: Ints, begin: Ints, end: Ints) -> Ints:
-        """(n,) events of each group from number `begin` to before number `end`."""
-        least = np.minimum(begin, end)
-        return np.searchsorted(self.keys, group << 32 | end) - np.searchsorted(self.keys, group << 32 | least)
+    def before(self, group: Ints, event: Ints) -> Ints:
+        """(n,) events of each group, and of all groups before it, with a smaller number than each event."""
+        return np.searchsorted(self.keys, group << 32 | event)
 
 
-def _others_before(
-    log: Log, subjects: Subjects, of: Ints, against: Ints, numbered: _Numbered, group: Ints
-) -> Ints:
-    """(pairs, minutes) events of each `group` before one of subject `of`, within the minutes, with none of either
-    subject in between.
+@dataclass(frozen=True, eq=False)
+class _Approach:
+    """What comes shortly before the events of one subject of each pair, with none of either subject in between.
+
+    Attributes:
+        pair, event: (events,) the events, pair after pair.
+        begin: (events, minutes) the first event that is within the minutes before each, and after the latest of either
+            subject; no later than the event itself.
+        pairs: how many pairs there are.
     """
-    pair, event = subjects.events_of(of)
-    previous = np.where(np.diff(pair, prepend=-1) == 0, np.roll(event, 1), -1)
-    nearest = np.maximum(previous, _last_before(subjects, against[pair], event))
-    axis = time_axis(log)
-    counts = np.empty((len(of), len(MINUTES)), dtype=np.int64)
-    for column, minutes in enumerate(MINUTES):
-        begin = np.searchsorted(axis, axis[event] - minutes * MINUTE // 1000, side="left")
-        between = numbered.between(group[pair], np.maximum(begin, nearest + 1), event)
-        counts[:, column] = np.bincount(pair, weights=between, minlength=len(of))
-    return counts
+
+    pair: Ints
+    event: Ints
+    begin: Ints
+    pairs: int
+
+    @classmethod
+    def of(cls, log: Log, subjects: Subjects, of: Ints, against: Ints, axis: Ints) -> _Approach:
+        """Of the subjects `of`, each with the other one of its pair."""
+        pair, event = subjects.events_of(of)
+        previous = np.where(np.diff(pair, prepend=-1) == 0, np.roll(event, 1), -1)
+        nearest = np.maximum(previous, _last_before(subjects, against[pair], event)) + 1
+        # Sought once for each event of the log that is in any pair.
+        wanted = np.zeros(len(log), dtype=np.bool_)
+        wanted[event] = True
+        known = np.flatnonzero(wanted)
+        place = (np.cumsum(wanted) - 1)[event]
+        begins = [np.searchsorted(axis, axis[known] - m * MINUTE // 1000)[place] for m in MINUTES]
+        begin = np.maximum(np.stack(begins, axis=1), nearest[:, None])
+        return cls(pair, event, np.minimum(begin, event[:, None]), len(of))
+
+    def count(self, numbered: _Numbered, group: Ints) -> Ints:
+        """(pairs, minutes) how many events of each pair's group come so."""
+        group = group[self.pair]
+        until = numbered.before(group, self.event)
+        counts = np.empty((self.pairs, len(MINUTES)), dtype=np.int64)
+        for column in range(len(MINUTES)):
+            between = until - numbered.before(group, self.begin[:, column])
+            counts[:, column] = np.bincount(self.pair, weights=between, minlength=self.pairs)
+        return counts
 
 
 def _last_before(subjects: Subjects, subject: Ints, event: Ints) -> Ints:

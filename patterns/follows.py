@@ -9,7 +9,7 @@ From each event one walks forward to the first event of every other subject:
     A → C         A ────────────────▶ C
                                  A ─▶ C
 
-Counted is block by block of the log, so memory does not grow with it. Of a person whose log is longer than a block,
+Counted is block by block of the log, people who fit wholly in one, so memory does not grow with it. Of a person whose log is longer than a block,
 only those pairs go on that stand out in one: in which the second step comes clearly oftener after the first than after
 anything else. Among a million events every subject follows every other hundreds of times.
 """
@@ -17,6 +17,7 @@ anything else. Among a million events every subject follows every other hundreds
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -67,18 +68,31 @@ def count_follows(log: Log, subjects: Subjects, steps: Ints, least: int) -> Foll
     """
     memberships = _Memberships.of(log, subjects, steps)
     axis = time_axis(log)
-    starts = range(0, len(log), _BLOCK)
-    blocks = [_Block.of(log, subjects, memberships, axis, s, min(s + _BLOCK, len(log))) for s in starts]
+    blocks = [_Block.of(log, subjects, memberships, axis, *ends, least) for ends in _blocks(log)]
     pair = np.concatenate([block.pair for block in blocks])
     order = order_by(pair)
     head = np.flatnonzero(begins(pair[order]))
     if not len(head):
         return Follows(head, head, np.zeros((0, len(MINUTES)), dtype=np.int64))
-    within = np.add.reduceat(np.concatenate([block.within for block in blocks])[order], head, axis=0)
-    stands_out = np.logical_or.reduceat(np.concatenate([block.stands_out for block in blocks])[order], head)
+    within = np.concatenate([block.within for block in blocks])[order]
+    stands_out = np.concatenate([block.stands_out for block in blocks])[order]
+    if len(head) < len(pair):  # people in several blocks
+        within = np.add.reduceat(within, head, axis=0)
+        stands_out = np.logical_or.reduceat(stands_out, head)
     kept = (within[:, -1] >= least) & stands_out
     pair = pair[order][head][kept]
     return Follows(pair // len(subjects), pair % len(subjects), within[kept])
+
+
+def _blocks(log: Log) -> list[tuple[int, int]]:
+    """First event and end of each block: whole people, as many as fit; whoever has more than fit has blocks of their own."""
+    ends = [0]
+    starts = np.searchsorted(log.user, np.arange(len(log.users) + 1)).tolist()
+    for start, end in pairwise(starts):
+        if end - ends[-1] > _BLOCK and start > ends[-1]:
+            ends.append(start)
+        ends += range(start + _BLOCK, end, _BLOCK)
+    return list(pairwise([*ends, len(log)]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +111,14 @@ class _Block:
 
     @classmethod
     def of(
-        cls, log: Log, subjects: Subjects, memberships: _Memberships, axis: Ints, begin: int, end: int
+        cls,
+        log: Log,
+        subjects: Subjects,
+        memberships: _Memberships,
+        axis: Ints,
+        begin: int,
+        end: int,
+        least: int,
     ) -> _Block:
         events = np.arange(begin, end)
         last = np.searchsorted(axis, axis[events] + MINUTES[-1] * MINUTE // 1000, side="right")
@@ -115,12 +136,16 @@ class _Block:
         other = first != second[row]
         pair, lags = pair[other], lags[other]
         order = order_by(pair)
-        head = begins(pair[order])
-        number = np.cumsum(head) - 1
-        within = _counts_within(lags[order], number, int(head.sum()))
-        pair = pair[order][head]
-        stands_out = np.ones(len(pair), dtype=np.bool_)
+        pair, lags = pair[order], lags[order]
+        head = np.flatnonzero(begins(pair))
+        size = np.diff(head, append=len(pair))
+        # Of a person who has other blocks, all pairs: what is seldom here may be frequent there.
         long = np.bincount(log.user) > _BLOCK
+        enough = (size >= least) | long[subjects.user[pair[head] // len(subjects)]]
+        lags, size = lags[np.repeat(enough, size)], size[enough]
+        pair = pair[head[enough]]
+        within = _counts_within(lags, np.repeat(np.arange(len(pair)), size), len(pair))
+        stands_out = np.ones(len(pair), dtype=np.bool_)
         of_long = np.flatnonzero(long[subjects.user[pair // len(subjects)]])
         if len(of_long):
             some = long[log.user[before]]
@@ -203,4 +228,7 @@ def time_axis(log: Log) -> Ints:
 
 def _counts_within(lag: Ints, group: Ints, groups: int) -> Ints:
     """(groups, minutes) how many lags of each group are within the minutes."""
-    return np.stack([np.bincount(group[lag <= m * MINUTE], minlength=groups) for m in MINUTES], axis=1)
+    column = np.searchsorted(np.array(MINUTES) * MINUTE, lag)
+    columns = len(MINUTES) + 1  # the last for what comes later still
+    counts = np.bincount(group * columns + column, minlength=groups * columns).reshape(groups, columns)
+    return np.cumsum(counts[:, :-1], axis=1)

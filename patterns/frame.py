@@ -103,7 +103,7 @@ def to_frame(
                 standing.all_opportunities[chosen],
                 candidates.null_rate[chosen],
             ),
-            "rate_interval": np.stack([low, high], axis=1).tolist(),
+            "rate_interval": pl.Series(np.stack([low, high], axis=1)).arr.to_list(),
             "lacks": lacking(candidates, standing, chosen, settings),
             "first_seen": _timestamps(log, support.first),
             "last_seen": _timestamps(log, support.last),

@@ -17,6 +17,7 @@ import polars as pl
 from observations.errors import SettingError
 from observations.schema import feature_columns
 from patterns.arrays import Flags, Floats, Ints, distinct
+from patterns.codes import coded, pair_codes
 from patterns.settings import Settings
 
 MICROSECONDS_PER_DAY = 86_400_000_000
@@ -123,11 +124,15 @@ class Log:
         return weekday_of(self.day)
 
     @cached_property
+    def time_rank(self) -> Ints:
+        """(events,) the place of each one's time of day among all that there are; small whole numbers to sort by."""
+        _, rank = np.unique(self.minute, return_inverse=True)
+        return np.asarray(rank, dtype=np.int64)
+
+    @cached_property
     def kind(self) -> Ints:
         """(events,) which person's and type's events each is among: a number for each such pair."""
-        types = self.frame.get_column("type").rank("dense").cast(pl.Int64).to_numpy()
-        _, kind = np.unique(self.user << 32 | types, return_inverse=True)
-        return np.asarray(kind, dtype=np.int64)
+        return pair_codes(self.user, coded(self.frame.get_column("type"))[0])
 
     @cached_property
     def recorded(self) -> tuple[Ints, Ints]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from patterns.arrays import Flags, Floats, Ints, contains
+from patterns.arrays import Flags, Floats, Ints, contains, distinct
 from patterns.episodes import CONTRAST
 from patterns.follow_nulls import follow_null_rates
 from patterns.follows import MINUTES, Follows
@@ -76,9 +76,10 @@ def _worth_a_look(log: Log, subjects: Subjects, follows: Follows, least: int) ->
     first, second, within = follows.first, follows.second, follows.within
     # A rough null first, the second step spread over twelve hours of the active days: it spares most pairs.
     per_minute = subjects.size[second] / np.maximum(log.active.count[subjects.user[second]], 1) / 720.0
-    chance = -np.expm1(-per_minute[:, None] * np.array(MINUTES))
-    gain = likelihood_gain(within, subjects.size[first][:, None], chance)
-    worth = np.flatnonzero(((within >= least) & (gain > _LEAST_GAIN)).any(axis=1))
+    pair, column = np.nonzero(within >= least)
+    chance = -np.expm1(-per_minute[pair] * np.array(MINUTES)[column])
+    gain = likelihood_gain(within[pair, column], subjects.size[first[pair]], chance)
+    worth = distinct(pair[gain > _LEAST_GAIN])
     worth = worth[_nested_share(subjects, first[worth], second[worth]) <= _NESTED_SHARE]
     return first[worth], second[worth], within[worth]
 

@@ -38,66 +38,73 @@ class Slots:
         return Slots(*(getattr(self, f.name)[chosen] for f in fields(self)))
 
 
-def null_rates(
-    log: Log, subjects: Subjects, slots: Slots, rhythm: Rhythm, without: Flags | None = None
-) -> Floats:
-    """(slots,) chance that a due day has an event in the slot, were the subject's events spread evenly.
+def null_rates(log: Log, subjects: Subjects, slots: Slots) -> Floats:
+    """(slots,) chance that a due day has an event in the slot, were the subject's events spread evenly."""
+    by_weekday = subjects.by_weekday[slots.subject]
+    return _null_rates(log, subjects, slots, subjects.background, slots.subject, by_weekday)
 
-    `without` are the events that `rhythm` leaves out of the background, if any.
+
+def final_null_rates(log: Log, subjects: Subjects, slots: Slots, without: Flags) -> Floats:
+    """The same, and for whole types (or all of one action) the chance given how many events each due day had.
+
+    Args:
+        log: the events of everybody.
+        subjects: what a pattern can be about.
+        slots: the slots.
+        without: (events,) those that are left out of the background.
     """
-    subject = slots.subject
-    background = background_of(log, subjects, rhythm, without)
-    share = background.share(subject, slots.low, slots.width)
-    user, kind = background.user[subject], background.kind[subject]
-    others = rhythm.weekday_factor(user, kind, by_weekday_of(log, subjects, without)[subject])
-    factor = np.maximum(others, 1.0)
-    weekdays = WEEKDAYS_OF_RULES[slots.rule]
-    mean_factor = (factor * weekdays).sum(axis=1) / np.maximum(weekdays.sum(axis=1), 1)
-    per_day = in_span(log, subjects.owner, subjects.event, subject, slots) / (slots.last - slots.first + 1)
-    null: Floats = -np.expm1(-per_day * share * mean_factor)
-    return np.clip(null, 1e-9, 1 - 1e-9)
-
-
-def final_null_rates(log: Log, subjects: Subjects, slots: Slots, rhythm: Rhythm, without: Flags) -> Floats:
-    """The same, and for whole types (or all of one action) the chance given how many events each due day had."""
-    null = null_rates(log, subjects, slots, rhythm, without)
-    broad = np.flatnonzero(subjects.is_broad[slots.subject])
-    if not len(broad):
-        return null
-    subject, active = slots.subject[broad], log.active
-    share = background_of(log, subjects, rhythm, without).share(subject, slots.low[broad], slots.width[broad])
-    length = subjects.size[subject]
-    which = np.repeat(np.arange(len(broad)), length)
-    event = subjects.event[ranges(subjects.start[subject], length)]
-    position = active.position(log.user[event], log.day[event])
-    inside = (position >= slots.first[broad][which]) & (position <= slots.last[broad][which])
-    inside &= is_due(slots.rule[broad], which, log.day[event])
-    keys, count = np.unique(which[inside] << 32 | position[inside], return_counts=True)
-    slot = keys >> 32
-    used = np.bincount(slot, weights=1 - (1 - np.minimum(share, 1.0)[slot]) ** count, minlength=len(broad))
-    span = slots.last[broad] - slots.first[broad] + 1
-    which, position = np.repeat(np.arange(len(broad)), span), ranges(slots.first[broad], span)
-    due = np.bincount(which[is_due(slots.rule[broad], which, active.day[position])], minlength=len(broad))
-    null[broad] = np.clip(used / np.maximum(due, 1), 1e-9, 1 - 1e-9)
+    slot, event = subjects.events_of(slots.subject)
+    counted = ~np.isnan(log.minute[event]) & ~without[event]
+    slot, event = slot[counted], event[counted]
+    own = OwnTimes.of(slot, log.minute[event], len(slots))
+    rhythm, mine = Rhythm.of(log, without), slots.subject
+    background = Background(rhythm, own, subjects.user[mine], subjects.kind[mine])
+    by_weekday = np.bincount(slot * 7 + log.weekday[event], minlength=len(slots) * 7).reshape(-1, 7)
+    null = _null_rates(log, subjects, slots, background, np.arange(len(slots)), by_weekday)
+    broad = np.flatnonzero(subjects.is_broad[mine])
+    if len(broad):
+        share = background.share(broad, slots.low[broad], slots.width[broad])
+        null[broad] = _given_the_days(log, subjects, slots[broad], share)
     return null
 
 
-def by_weekday_of(log: Log, subjects: Subjects, without: Flags | None = None) -> Ints:
-    """(subjects, 7) events with a time of day, by weekday, except those flagged in `without`."""
-    counted = ~np.isnan(log.minute[subjects.event])
-    if without is not None:
-        counted &= ~without[subjects.event]
-    key = subjects.owner[counted] * 7 + log.weekday[subjects.event[counted]]
-    return np.bincount(key, minlength=len(subjects) * 7).reshape(-1, 7)
+def _null_rates(
+    log: Log, subjects: Subjects, slots: Slots, background: Background, seen_from: Ints, by_weekday: Ints
+) -> Floats:
+    """(slots,) as `null_rates`.
+
+    Args:
+        log, subjects, slots: as there.
+        background: what else people do.
+        seen_from: (slots,) whose view of it is each slot's.
+        by_weekday: (slots, 7) events of each slot's subject that are not in it.
+    """
+    share = background.share(seen_from, slots.low, slots.width)
+    user, kind = background.user[seen_from], background.kind[seen_from]
+    factor = np.maximum(background.rhythm.weekday_factor(user, kind, by_weekday), 1.0)
+    weekdays = WEEKDAYS_OF_RULES[slots.rule]
+    mean_factor = (factor * weekdays).sum(axis=1) / np.maximum(weekdays.sum(axis=1), 1)
+    events = in_span(log, subjects.owner, subjects.event, slots.subject, slots)
+    null: Floats = -np.expm1(-events / (slots.last - slots.first + 1) * share * mean_factor)
+    return np.clip(null, 1e-9, 1 - 1e-9)
 
 
-def background_of(log: Log, subjects: Subjects, rhythm: Rhythm, without: Flags | None = None) -> Background:
-    """What else people do, seen from the subjects; `without` are the events that `rhythm` leaves out, if any."""
-    own = subjects.times_of_day
-    if without is not None:
-        counted = ~np.isnan(log.minute[subjects.event]) & ~without[subjects.event]
-        own = OwnTimes.of(subjects.owner[counted], log.minute[subjects.event[counted]], len(subjects))
-    return Background(rhythm, own, subjects.user, log.kind[subjects.event[subjects.start[:-1]]])
+def _given_the_days(log: Log, subjects: Subjects, slots: Slots, share: Floats) -> Floats:
+    """(slots,) chance that a due day has an event in the slot, each of that day's events falling in it with `share`."""
+    subject, active = slots.subject, log.active
+    length = subjects.size[subject]
+    which = np.repeat(np.arange(len(slots)), length)
+    event = subjects.event[ranges(subjects.start[subject], length)]
+    position = active.position(log.user[event], log.day[event])
+    inside = (position >= slots.first[which]) & (position <= slots.last[which])
+    inside &= is_due(slots.rule, which, log.day[event])
+    keys, count = np.unique(which[inside] << 32 | position[inside], return_counts=True)
+    slot = keys >> 32
+    used = np.bincount(slot, weights=1 - (1 - np.minimum(share, 1.0)[slot]) ** count, minlength=len(slots))
+    span = slots.last - slots.first + 1
+    which, position = np.repeat(np.arange(len(slots)), span), ranges(slots.first, span)
+    due = np.bincount(which[is_due(slots.rule, which, active.day[position])], minlength=len(slots))
+    return np.clip(used / np.maximum(due, 1), 1e-9, 1 - 1e-9)
 
 
 def is_due(rule: Ints, slot: Ints, day: Ints) -> Flags:

@@ -14,11 +14,11 @@ from patterns.arrays import Flags, Floats, Ints, distinct, order_by
 from patterns.episodes import best_spans
 from patterns.log import Log
 from patterns.recurrence import RULE_WEIGHTS, choose
-from patterns.rhythm import BIN, WAKING_MINUTES, Rhythm
+from patterns.rhythm import BIN, WAKING_MINUTES
 from patterns.selection import FIRST, say_once
 from patterns.settings import Settings
 from patterns.significance import can_be_usual, is_certain, likelihood_gain
-from patterns.slot_nulls import WEEKDAYS_OF_RULES, Slots, by_weekday_of, in_span, is_due, null_rates
+from patterns.slot_nulls import WEEKDAYS_OF_RULES, Slots, in_span, is_due, null_rates
 from patterns.subjects import Subjects
 from patterns.times import DAY_MINUTES, Times
 from patterns.windows import WIDTH_CLASSES, WIDTHS, Windows
@@ -35,7 +35,6 @@ def find_slots(
     subjects: Subjects,
     times: Times,
     windows: Windows,
-    rhythm: Rhythm,
     least: int,
     least_rate: float,
     settings: Settings,
@@ -55,7 +54,7 @@ def find_slots(
     slots = Slots(
         windows.subject, windows.low, windows.width, choice.rule, first, last, unknown, unknown, unknown
     )
-    null = null_rates(log, subjects, slots, rhythm)
+    null = null_rates(log, subjects, slots)
     rate = choice.support / np.maximum(choice.opportunities, 1)
     gain = likelihood_gain(choice.support, choice.opportunities, null) + np.minimum(choice.gain, 0.0)
     good = (choice.rule >= 0) & (rate >= least_rate) & (rate > null) & (gain > 0)
@@ -113,7 +112,7 @@ def _closeness(log: Log, subjects: Subjects, times: Times, slots: Slots, inside:
     ``k·ln(k/K · waking day/width)``, K of the subject's events on the due days of the span and k of them in the slot,
     less the price of naming the window and its span.
     """
-    by_weekday = by_weekday_of(log, subjects)[slots.subject]
+    by_weekday = subjects.by_weekday[slots.subject]
     due = (by_weekday * WEEKDAYS_OF_RULES[slots.rule]).sum(axis=1) / np.maximum(by_weekday.sum(axis=1), 1)
     order = order_by(times.owner, times.event)
     events = in_span(log, times.owner[order], times.event[order], slots.subject, slots)

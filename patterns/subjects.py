@@ -24,8 +24,9 @@ import polars as pl
 
 from observations.schema import split_column
 from patterns.arrays import Flags, Ints, ranges
+from patterns.codes import coded, pair_codes
 from patterns.log import Log
-from patterns.rhythm import OwnTimes
+from patterns.rhythm import Background, OwnTimes, Rhythm
 
 Where = dict[str, str]
 """Field → value over `type`, `action` and text features; what an event must have to belong."""
@@ -105,11 +106,24 @@ class Subjects:
         return np.repeat(np.arange(len(wanted)), length), self.event[ranges(self.start[wanted], length)]
 
     @cached_property
-    def times_of_day(self) -> OwnTimes:
-        """When the events of each subject come."""
+    def kind(self) -> Ints:
+        """(subjects,) the `Log.kind` of each one's events."""
+        return self.log.kind[self.event[self.start[:-1]]]
+
+    @cached_property
+    def background(self) -> Background:
+        """What else people do, seen from each subject."""
         minute = self.log.minute[self.event]
         timed = ~np.isnan(minute)
-        return OwnTimes.of(self.owner[timed], minute[timed], len(self))
+        own = OwnTimes.of(self.owner[timed], minute[timed], len(self))
+        return Background(Rhythm.of(self.log), own, self.user, self.kind)
+
+    @cached_property
+    def by_weekday(self) -> Ints:
+        """(subjects, 7) events with a time of day, by weekday."""
+        timed = ~np.isnan(self.log.minute[self.event])
+        key = self.owner[timed] * 7 + self.log.weekday[self.event[timed]]
+        return np.bincount(key, minlength=len(self) * 7).reshape(-1, 7)
 
     @cached_property
     def is_broad(self) -> Flags:
@@ -141,7 +155,7 @@ def recorded_until(log: Log, subjects: Subjects, wanted: Ints) -> Ints:
     An export that stops in March says nothing of April: after the last event of a subject's type it is not missed.
     Where the subject is all there is of its type, the one cannot be told from the other, and it is.
     """
-    kind = log.kind[subjects.event[subjects.start[wanted]]]
+    kind = subjects.kind[wanted]
     alone = subjects.size[wanted] >= np.bincount(log.kind)[kind]
     return np.where(alone, np.iinfo(np.int64).max, log.recorded[1][kind])
 
@@ -151,10 +165,10 @@ def find_subjects(log: Log, least: int) -> Subjects:
     levels = _levels(log)
     columns = dict.fromkeys(c for level in levels for c in level[1:])
     values = {column: _Values.of(log, column) for column in columns}
-    by_type = _dense(log.user, _Values.of(log, "type").code)
+    by_type = log.kind
     bases: dict[tuple[str, ...], Ints] = {("type",): by_type}
     if "action" in values:
-        bases["type", "action"] = _dense(by_type, values["action"].code)
+        bases["type", "action"] = pair_codes(by_type, values["action"].code)
     owners, events, level_of, words = [], [], [], []
     count = 0
     for number, level in enumerate(levels):
@@ -213,9 +227,8 @@ class _Values:
         is_list = column.endswith(":list")
         if is_list:
             pairs = pairs.explode("value").unique(maintain_order=True)
-        pairs = pairs.drop_nulls("value").with_columns(code=pl.col("value").rank("dense").cast(pl.Int64) - 1)
-        meaning = pairs.unique("code").sort("code").get_column("value")
-        return cls(pairs["event"].to_numpy(), pairs["code"].to_numpy(), meaning, is_list)
+        pairs = pairs.drop_nulls("value")
+        return cls(pairs["event"].to_numpy(), *coded(pairs["value"]), is_list)
 
     @classmethod
     def none(cls, events: int) -> _Values:
@@ -227,17 +240,9 @@ def _field(column: str) -> str:
     return split_column(column)[0] if ":" in column else column
 
 
-def _dense(outer: Ints, inner: Ints) -> Ints:
-    """(n,) a number for each pair of numbers, without gaps."""
-    dense: Ints = np.unique(outer * (int(inner.max(initial=0)) + 1) + inner, return_inverse=True)[1].astype(
-        np.int64
-    )
-    return dense
-
-
 def _groups(base: Ints, own: _Values, least: int) -> tuple[Ints, Ints, pl.Series]:
     """Events grouped by base and value: (event, group, word of each group); small groups are left out."""
-    key = _dense(base[own.event], own.code) if len(own.event) else own.event
+    key = pair_codes(base[own.event], own.code) if len(own.event) else own.event
     size = np.bincount(key) if len(key) else key
     kept = np.flatnonzero(size[key] >= least)
     kept = kept[np.argsort(key[kept], kind="stable")]

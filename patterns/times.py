@@ -36,9 +36,9 @@ class Times:
         """Of events that are given with their owner; those that last all day are left out."""
         timed = ~np.isnan(log.minute[event])
         owner, event = owner[timed], event[timed]
+        order = order_by(owner, log.time_rank[event], event)
+        owner, event = owner[order], event[order]
         minute = log.minute[event]
-        order = np.lexsort((event, minute, owner))
-        owner, event, minute = owner[order], event[order], minute[order]
         return cls(owner, event, minute, owner * _SPAN + minute)
 
     def once_a_quarter_hour(self, log: Log) -> Times:

@@ -13,6 +13,7 @@ import polars as pl
 
 from observations.schema import split_column
 from patterns.arrays import Flags, Ints, ranges
+from patterns.codes import coded
 from patterns.log import Log
 
 _MAIL = ("from:text", "to:list", "cc:list")
@@ -128,7 +129,7 @@ def _coded(series: pl.Series, column: str) -> Feature:
     several = column.endswith(":list")
     if several:
         pairs = pairs.explode("value", empty_as_null=True).unique(maintain_order=True)
-    pairs = pairs.drop_nulls("value").with_columns(code=pl.col("value").rank("dense").cast(pl.Int64) - 1)
-    means = pairs.unique("code").sort("code").get_column("value").to_list()
+    pairs = pairs.drop_nulls("value")
+    code, meaning = coded(pairs["value"])
     count = np.bincount(pairs["event"].to_numpy(), minlength=len(series))
-    return Feature(column, series.is_not_null().to_numpy(), count, pairs["code"].to_numpy(), means, several)
+    return Feature(column, series.is_not_null().to_numpy(), count, code, meaning.to_list(), several)

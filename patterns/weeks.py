@@ -64,7 +64,7 @@ class Weeks:
         whose[log.kind] = log.user
         life = np.zeros((len(log.users), 7, HOURS))
         np.add.at(life, whose, by_kind)
-        kind = log.kind[subjects.event[subjects.start[:-1]]]
+        kind = subjects.kind
         first, last = log.recorded[0][kind], log.recorded[1][kind]
         days = _active_weekdays(log, subjects.user, first, last)
         count = quarters.table()

@@ -26,9 +26,8 @@ from patterns.arrays import Flags, Floats, order_by, ranges
 from patterns.candidates import Candidates, PatternType, Trials
 from patterns.log import Log, wall_clock
 from patterns.recurrence import RULES, next_due_day
-from patterns.rhythm import Rhythm
 from patterns.settings import Settings
-from patterns.slot_nulls import Slots, background_of, final_null_rates, is_due
+from patterns.slot_nulls import Slots, final_null_rates, is_due
 from patterns.slots import find_slots, is_sure, slot_hypotheses, supporting, with_tolerance
 from patterns.subjects import Subjects, recorded_until
 from patterns.times import DAY_MINUTES, Times
@@ -54,17 +53,16 @@ class TemporalDetector:
         times = Times.of(log, subjects.owner, subjects.event)
         if not len(times):
             return Candidates.none(self.type)
-        rhythm = Rhythm.of(log)
         least = settings.least_support
         sparse = times.once_a_quarter_hour(log)
         windows = find_windows(
             sparse.owner,
             log.weekday[sparse.event],
             sparse.minute,
-            background_of(log, subjects, rhythm),
+            subjects.background,
             least,
         )
-        slots = find_slots(log, subjects, times, windows, rhythm, least, self.least_rate, settings)
+        slots = find_slots(log, subjects, times, windows, least, self.least_rate, settings)
         if not len(slots):
             return Candidates.none(self.type)
         slots = with_tolerance(log, times, slots, self.least_tolerance)
@@ -73,7 +71,7 @@ class TemporalDetector:
         certain = is_sure(slots, hypotheses, settings)
         kept = np.zeros(len(log), dtype=np.bool_)
         kept[times.event[supporting(log, times, slots[certain])[1]]] = True
-        slots = replace(slots, null_rate=final_null_rates(log, subjects, slots, Rhythm.of(log, kept), kept))
+        slots = replace(slots, null_rate=final_null_rates(log, subjects, slots, kept))
         return _candidates(log, subjects, times, slots, hypotheses)
 
 
