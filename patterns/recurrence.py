@@ -23,13 +23,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from functools import cache, cached_property
-from itertools import combinations
+from itertools import combinations, pairwise
 from math import comb, log
 
 import numpy as np
 import polars as pl
 
-from patterns.arrays import Flags, Floats, Ints
+from patterns.arrays import Flags, Floats, Ints, begins, distinct, order_by
 from patterns.log import ActiveDays, weekday_of
 
 BYDAY = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
@@ -131,14 +131,15 @@ class Recurrence:
 
     def next_due(self, day: Ints) -> Ints:
         """(days,) the first due day after each day."""
-        answer = np.full(len(day), np.iinfo(np.int64).max, dtype=np.int64)
+        days, place = np.unique(day, return_inverse=True)
+        answer = np.empty(len(days), dtype=np.int64)
         ahead = np.arange(1, 64)
         # Any of these rules recurs within 62 days (the 31st: from 1 January's to 31 March's is 59).
-        for block in range(0, len(day), 4096):
-            days = day[block : block + 4096, None] + ahead
-            due = self.due(days.ravel()).reshape(days.shape)
-            answer[block : block + 4096] = days[np.arange(len(days)), due.argmax(axis=1)]
-        return answer
+        for block in range(0, len(days), 4096):
+            following = days[block : block + 4096, None] + ahead
+            due = self.due(following.ravel()).reshape(following.shape)
+            answer[block : block + 4096] = following[np.arange(len(following)), due.argmax(axis=1)]
+        return answer[place]
 
 
 def _price(family: Family, labels: tuple[int, ...]) -> float:
@@ -182,6 +183,49 @@ def named(rrule: str, dtstart: str | None = None) -> list[Recurrence]:
         return found
     start = np.array([(date.fromisoformat(dtstart) - date(1970, 1, 1)).days], dtype=np.int64)
     return [rule for rule in found if rule.due(start)[0]]
+
+
+_FAMILY = np.array([FAMILIES.index(rule.family) for rule in RULES])
+_DUE = np.zeros((len(RULES), max(family.labels for family in FAMILIES) + 1), dtype=np.bool_)
+for _number, _rule in enumerate(RULES):
+    _DUE[_number, list(_rule.labels)] = True
+
+
+def are_due(rule: Ints, day: Ints) -> Flags:
+    """(n,) whether each rule, an index into `RULES`, is due on each day; rule -1 never is."""
+    answer = np.zeros(len(rule), dtype=np.bool_)
+    family = np.where(rule >= 0, _FAMILY[rule], -1)
+    for number in distinct(family).tolist():
+        if number >= 0:
+            rows = np.flatnonzero(family == number)
+            # A day without a label of the family has the label -1: the last column, in which nothing is due.
+            answer[rows] = _DUE[rule[rows], label_days(FAMILIES[number], day[rows])]
+    return answer
+
+
+def next_due_days(active: ActiveDays, rule: Ints, user: Ints, day: Ints) -> Ints:
+    """(n,) the first day after each that its rule, an index into `RULES`, yields and that is no holiday of the person's."""
+    due = _next_due(rule, day)
+    while True:
+        back = active.after_holiday(user, due)
+        resting = np.flatnonzero(back > due)
+        if not len(resting):
+            return due
+        due[resting] = _next_due(rule[resting], back[resting] - 1)
+
+
+def _next_due(rule: Ints, day: Ints) -> Ints:
+    """(n,) the first day after each that its rule yields; for each rule and day once."""
+    order = order_by(rule, day)
+    head = np.flatnonzero(begins(rule[order], day[order]))
+    first = order[head]
+    answer = np.empty(len(rule), dtype=np.int64)
+    once = np.empty(len(first), dtype=np.int64)
+    start = np.flatnonzero(begins(rule[first]))
+    for begin, end in pairwise([*start.tolist(), len(first)]):
+        once[begin:end] = RULES[rule[first[begin]]].next_due(day[first[begin:end]])
+    answer[order] = np.repeat(once, np.diff(head, append=len(order)))
+    return answer
 
 
 RULE_WEIGHTS = np.exp([-rule.price for rule in RULES])
@@ -260,17 +304,6 @@ def _was_seen(rule: Recurrence, seen: Flags) -> Flags:
     elif rule.labels == WEEKDAY_LABELS and rule.family.name == "weekday":
         enough = seen.sum(axis=1) >= 4
     return enough
-
-
-def next_due_day(active: ActiveDays, rule: Recurrence, user: Ints, day: Ints) -> Ints:
-    """(n,) the first day after each that the rule yields and that is no holiday of the person's."""
-    due = rule.next_due(day)
-    while True:
-        back = active.after_holiday(user, due)
-        resting = back > due
-        if not resting.any():
-            return due
-        due[resting] = rule.next_due(back[resting] - 1)
 
 
 def _likelihood(hits: Floats | Ints, days: Floats | Ints) -> Floats:

@@ -8,7 +8,7 @@ import numpy as np
 
 from patterns.arrays import Flags, Floats, Ints, ranges
 from patterns.log import Log, day_key
-from patterns.recurrence import RULES
+from patterns.recurrence import RULES, are_due
 from patterns.rhythm import Background, OwnTimes, Rhythm
 from patterns.subjects import Subjects
 
@@ -97,25 +97,14 @@ def _given_the_days(log: Log, subjects: Subjects, slots: Slots, share: Floats) -
     event = subjects.event[ranges(subjects.start[subject], length)]
     position = active.position(log.user[event], log.day[event])
     inside = (position >= slots.first[which]) & (position <= slots.last[which])
-    inside &= is_due(slots.rule, which, log.day[event])
+    inside &= are_due(slots.rule[which], log.day[event])
     keys, count = np.unique(which[inside] << 32 | position[inside], return_counts=True)
     slot = keys >> 32
     used = np.bincount(slot, weights=1 - (1 - np.minimum(share, 1.0)[slot]) ** count, minlength=len(slots))
     span = slots.last - slots.first + 1
     which, position = np.repeat(np.arange(len(slots)), span), ranges(slots.first, span)
-    due = np.bincount(which[is_due(slots.rule, which, active.day[position])], minlength=len(slots))
+    due = np.bincount(which[are_due(slots.rule[which], active.day[position])], minlength=len(slots))
     return np.clip(used / np.maximum(due, 1), 1e-9, 1 - 1e-9)
-
-
-def is_due(rule: Ints, slot: Ints, day: Ints) -> Flags:
-    """(n,) whether the rule of each slot is due on each day."""
-    answer = np.zeros(len(slot), dtype=np.bool_)
-    numbers = rule[slot]
-    for number in np.unique(numbers):
-        if number >= 0:
-            of_rule = numbers == number
-            answer[of_rule] = RULES[number].due(day[of_rule])
-    return answer
 
 
 def in_span(log: Log, owner: Ints, event: Ints, wanted: Ints, slots: Slots) -> Ints:

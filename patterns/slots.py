@@ -13,12 +13,12 @@ import numpy as np
 from patterns.arrays import Flags, Floats, Ints, distinct, order_by
 from patterns.episodes import best_spans
 from patterns.log import Log
-from patterns.recurrence import RULE_WEIGHTS, choose
+from patterns.recurrence import RULE_WEIGHTS, are_due, choose
 from patterns.rhythm import BIN, WAKING_MINUTES
 from patterns.selection import FIRST, say_once
 from patterns.settings import Settings
 from patterns.significance import can_be_usual, is_certain, likelihood_gain
-from patterns.slot_nulls import WEEKDAYS_OF_RULES, Slots, in_span, is_due, null_rates
+from patterns.slot_nulls import WEEKDAYS_OF_RULES, Slots, in_span, null_rates
 from patterns.subjects import Subjects
 from patterns.times import DAY_MINUTES, Times
 from patterns.windows import WIDTH_CLASSES, WIDTHS, Windows
@@ -61,7 +61,7 @@ def find_slots(
     slots = replace(slots, rate=rate, null_rate=null, gain=gain)
     # What a slot rests on: its events on due days within its span.
     due = (
-        is_due(choice.rule, window, log.day[times.event[entry]])
+        are_due(choice.rule[window], log.day[times.event[entry]])
         & (day >= first[window])
         & (day <= last[window])
     )
@@ -136,7 +136,7 @@ def _information(log: Log, subjects: Subjects, slots: Slots, support: Ints) -> F
     slot, entry = lives.inside(user, slots.low, slots.width)
     days = log.active.day
     day = log.day[lives.event[entry]]
-    here = is_due(slots.rule, slot, day) & (day >= days[slots.first][slot]) & (day <= days[slots.last][slot])
+    here = are_due(slots.rule[slot], day) & (day >= days[slots.first][slot]) & (day <= days[slots.last][slot])
     in_slot = np.maximum(np.bincount(slot[here], minlength=len(slots)), support)
     of_subject = np.maximum(in_span(log, subjects.owner, subjects.event, slots.subject, slots), support)
     of_person = np.maximum(in_span(log, log.user, np.arange(len(log)), user, slots), of_subject)
@@ -184,7 +184,7 @@ def with_tolerance(log: Log, times: Times, slots: Slots, least: int) -> Slots:
 def supporting(log: Log, times: Times, slots: Slots) -> tuple[Ints, Ints]:
     """Pairs (slot, entry) of the entries inside each slot on its due days."""
     slot, entry = times.inside(slots.subject, slots.low, slots.width)
-    due = is_due(slots.rule, slot, log.day[times.event[entry]])
+    due = are_due(slots.rule[slot], log.day[times.event[entry]])
     return slot[due], entry[due]
 
 

@@ -11,7 +11,7 @@ is done on other days.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,6 +34,7 @@ LEAST_GAIN = 6.0
 
 _DAY = 1440.0
 _MINUTE = 60_000_000  # µs
+_GROUPS, _ALL_DAYS = 8, 7  # of a subject: its weekdays 0–6, and all its days
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,21 +65,20 @@ def find_windows(
         least: events that a window needs.
 
     """
-    # Group 7 of a subject is all its days, groups 0–6 its weekdays.
     entry = np.tile(np.arange(len(subject)), 2)
-    group = np.concatenate([subject * 8 + 7, subject * 8 + weekday])
+    group = np.concatenate([subject * _GROUPS + _ALL_DAYS, subject * _GROUPS + weekday])
     order = order_by(group)
     events = _Events(group[order], minute[entry[order]], entry[order])
     events = events.of_groups_with(least)
     whole = _Ring.of(events, least)
     found: list[Windows] = []
     for widths in WIDTH_CLASSES:
-        shares = _Shares(background, subject, minute, {})
+        shares = {width: _shares(events, whole, width, subject, minute, background) for width in widths}
         left, ring = events, whole
         for _ in range(ROUNDS):
             if not len(left.group):
                 break
-            windows, left = _best(left, ring, widths, shares)
+            windows, left = _best(left, ring, shares)
             found.append(windows)
             left = left.of_groups_with(least)
             ring = _Ring.of(left, least)
@@ -143,39 +143,32 @@ class _Ring:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class _Shares:
-    """The rhythm's share of the windows that begin at each event: asked for once, used for all groups and rounds."""
+def _shares(
+    events: _Events, ring: _Ring, width: int, subject: Ints, minute: Floats, background: Background
+) -> Floats:
+    """(n,) the rhythm's share of the window of this width that begins at each entry; nan where none is crowded.
 
-    background: Background
-    subject: Ints
-    minute: Floats
-    known: dict[int, Floats]
-
-    def of(self, entry: Ints, width: int) -> Floats:
-        """(n,) the share of the windows of this width that begin at these entries."""
-        known = self.known.setdefault(width, np.full(len(self.subject), np.nan))
-        asked = np.zeros(len(known), dtype=np.bool_)
-        asked[entry] = True
-        new = np.flatnonzero(asked & np.isnan(known))
-        if len(new):
-            known[new] = self.background.share(self.subject[new], self.minute[new], float(width))
-        share: Floats = known[entry]
-        return share
+    What is crowded on one weekday, or when other windows are taken out, is crowded on all days.
+    """
+    crowded = ring.crowded(width)
+    entry = events.entry[crowded[events.group[crowded] % _GROUPS == _ALL_DAYS]]
+    shares = np.full(len(subject), np.nan)
+    shares[entry] = background.share(subject[entry], minute[entry], float(width))
+    return shares
 
 
-def _best(events: _Events, ring: _Ring, widths: Sequence[int], shares: _Shares) -> tuple[Windows, _Events]:
+def _best(events: _Events, ring: _Ring, shares: Mapping[int, Floats]) -> tuple[Windows, _Events]:
     """The best window of each group that has a good one, and the events of those groups outside it."""
     # Where the widest window is not crowded, no narrower one is.
-    crowded = ring.crowded(widths[-1])
+    crowded = ring.crowded(max(shares))
     group, reach = ring.dense[crowded], ring.reach[crowded]
     size = np.bincount(ring.dense)[group].astype(np.float64)
     best_gain = np.full(len(crowded), -np.inf)
     best_width = np.zeros(len(crowded))
-    for width in widths:
+    for width, share in shares.items():
         of = np.flatnonzero(reach <= width * _MINUTE)
         count = ring.count(crowded[of], width).astype(np.float64)
-        expected = size[of] * shares.of(events.entry[crowded[of]], width)
+        expected = size[of] * share[events.entry[crowded[of]]]
         gain = np.where(count > expected, count * np.log(count / expected) - (count - expected), 0.0)
         best_width[of[gain > best_gain[of]]] = width
         best_gain[of] = np.maximum(best_gain[of], gain)
@@ -194,7 +187,7 @@ def _best(events: _Events, ring: _Ring, widths: Sequence[int], shares: _Shares) 
     left = np.flatnonzero(found >= 0)
     window = found[left]
     outside = (events.minute[left] - low[window]) % _DAY > width_of[window]
-    return Windows(events.group[crowded[chosen]] // 8, low, width_of), events[left[outside]]
+    return Windows(events.group[crowded[chosen]] // _GROUPS, low, width_of), events[left[outside]]
 
 
 def _distinct(found: list[Windows]) -> Windows:

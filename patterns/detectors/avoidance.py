@@ -28,9 +28,9 @@ import numpy as np
 from observations.civil import WEEKDAYS
 from patterns.arrays import Flags, Ints, contains, distinct, ranges
 from patterns.candidates import Candidates, PatternType, Rule, Trials
-from patterns.empty_slots import DAY_SETS, IN_SET, EmptySlots, find_empty_slots
+from patterns.empty_slots import DAY_SETS, IN_SET, RULE_OF_SET, EmptySlots, find_empty_slots
 from patterns.log import Log, day_key, wall_clock, weekday_of
-from patterns.recurrence import next_due_day
+from patterns.recurrence import next_due_days
 from patterns.settings import Settings
 from patterns.significance import is_certain
 from patterns.subjects import Subjects
@@ -138,10 +138,7 @@ def _trials(log: Log, subjects: Subjects, weeks: Weeks, slots: EmptySlots) -> Tr
     row = len(active.day) + 1
     hit = ~contains(_broken(log, subjects, slots, row), slot * row + position)
     shows = np.searchsorted(day_key(log.user, log.day), day_key(active.user[position], day))
-    next_due = np.zeros(len(slot), dtype=np.int64)
-    for days in np.unique(slots.days):
-        of_set = slots.days[slot] == days
-        next_due[of_set] = next_due_day(active, DAY_SETS[days], user[slot[of_set]], day[of_set])
+    next_due = next_due_days(active, RULE_OF_SET[slots.days[slot]], user[slot], day)
     return Trials(
         slot, wall_clock(day, end[slot]), hit, np.where(hit, shows, -1), wall_clock(next_due, end[slot])
     ).sorted()

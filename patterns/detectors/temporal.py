@@ -25,9 +25,9 @@ from observations.civil import clock
 from patterns.arrays import Flags, Floats, order_by, ranges
 from patterns.candidates import Candidates, PatternType, Trials
 from patterns.log import Log, wall_clock
-from patterns.recurrence import RULES, next_due_day
+from patterns.recurrence import RULES, are_due, next_due_days
 from patterns.settings import Settings
-from patterns.slot_nulls import Slots, final_null_rates, is_due
+from patterns.slot_nulls import Slots, final_null_rates
 from patterns.slots import find_slots, is_sure, slot_hypotheses, supporting, with_tolerance
 from patterns.subjects import Subjects, recorded_until
 from patterns.times import DAY_MINUTES, Times
@@ -81,7 +81,7 @@ def _candidates(log: Log, subjects: Subjects, times: Times, slots: Slots, hypoth
     end = active.start[user + 1]
     length = end - slots.first
     slot, position = np.repeat(np.arange(len(slots)), length), ranges(slots.first, length)
-    due = is_due(slots.rule, slot, active.day[position])
+    due = are_due(slots.rule[slot], active.day[position])
     slot, position = slot[due], position[due]
 
     window, entry = times.inside(slots.subject, slots.low, slots.width)
@@ -105,10 +105,7 @@ def _candidates(log: Log, subjects: Subjects, times: Times, slots: Slots, hypoth
         (over <= log.as_of_local[user[slot]]) & (day <= recorded_until(log, subjects, slots.subject)[slot])
     )
     slot, day, hit, event_of, when = slot[known], day[known], hit[known], event_of[known], when[known]
-    next_day = np.zeros(len(slot), dtype=np.int64)
-    for number in np.unique(slots.rule):
-        of_rule = slots.rule[slot] == number
-        next_day[of_rule] = next_due_day(log.active, RULES[number], user[slot[of_rule]], day[of_rule])
+    next_day = next_due_days(log.active, slots.rule[slot], user[slot], day)
     next_due = wall_clock(next_day, time[slot] + tolerance[slot])
     where = subjects.where(slots.subject)
     rules = [
