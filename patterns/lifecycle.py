@@ -193,14 +193,13 @@ class _Judge:
 
 def _expire(state: State, here: Ints, now: Ints, judge: _Judge) -> None:
     """Expire those whose confidence fell below the threshold before `now`, at the moment when it did."""
-    live = state.live[here]
-    of, at = here[live], now[live]
+    due = _decays_from(state, here, judge.settings)
+    late = state.live[here] & (now > due)
+    of, at, due = here[late], now[late], due[late]
     if not len(of):
         return
     settings = judge.settings
-    undecayed = state.components(of, settings).confidence(settings)
-    days = days_until_expiry(undecayed, settings)
-    due = _decays_from(state, of, settings)
+    days = days_until_expiry(state.components(of, settings).confidence(settings), settings)
     gone = (at - due) / MICROSECONDS_PER_DAY > days
     if not gone.any():
         return
@@ -282,14 +281,21 @@ def _judge(state: State, here: Ints, row: Ints, candidates: Candidates, judge: _
     live = state.live[here]
     here, row = here[live], row[live]
     hit, local, event = trials.hit[row], trials.local[row], trials.event[row]
-    confidence = _confidence(state, here, local, settings)
-
-    ready = (
-        hit
-        & (state.status[here] == Status.tracking)
-        & (state.occasions[here] >= settings.confirmation_count)
-        & (confidence >= settings.confirmation_threshold)
+    tracking = state.status[here] == Status.tracking
+    ready = hit & tracking & (state.occasions[here] >= settings.confirmation_count)
+    # A support of what is confirmed, or of what was seen too seldom, decides nothing.
+    decides = ready | ~hit
+    if not decides.any():
+        return
+    here, hit, local, event, ready = (
+        here[decides],
+        hit[decides],
+        local[decides],
+        event[decides],
+        ready[decides],
     )
+    confidence = _confidence(state, here, local, settings)
+    ready &= confidence >= settings.confirmation_threshold
     ready[ready] = judge.is_significant(state, here[ready]) & judge.is_usual(state, here[ready])
     if ready.any():
         of = here[ready]

@@ -18,8 +18,9 @@ from patterns.explain import Explanation, explain
 from patterns.frame import PATTERNS
 from patterns.model import Pattern, read_patterns, write_patterns
 from patterns.settings import Settings
+from pipelines.crowd import Crowd
 from pipelines.explained import Explained
-from pipelines.parallel import evaluate_parts
+from pipelines.parallel import evaluate_parts, workers_for
 from pipelines.reporting import check_anything_read, check_reading
 
 Sources = str | Path | Iterable[str | Path]
@@ -227,29 +228,72 @@ def detect_in_frame(
         as_of, settings, report: as for `detect`.
         progress: told the share of observations that are done with, now and then.
         workers: processes to use, where there are very many observations of several people; see
-            `pipelines.parallel.evaluate_parts`.
+            `pipelines.parallel`.
 
     Raises:
         SettingError: there are observations, and `as_of` is before the first of them.
     """
-    if as_of is not None and observations.height:
-        first = observations.get_column("at").min()
-        assert isinstance(first, datetime)
-        if as_of < first:
-            raise SettingError(
-                f"--as-of {as_of:%Y-%m-%d %H:%M} is before the first observation ({first:%Y-%m-%d %H:%M} UTC); "
-                "name a later time"
-            )
-    frames, done = [], 0
-    for part, height in evaluate_parts(observations, as_of, settings, workers):
-        frames.append(part)
-        done += height
-        if progress is not None:
-            progress(done / observations.height)
-    patterns = pl.concat(frames) if frames else pl.DataFrame(schema=dict(PATTERNS))
     people = observations.get_column("user_id").n_unique() if observations.height else 0
+    if observations.height:
+        _check_in_time(as_of, observations.get_column("at").min())
+    processes = workers_for(observations.height, people, workers)
+    patterns, _ = _patterns([observations], observations.height, as_of, settings, progress, processes)
     basis = Basis(lambda: observations, as_of, settings or Settings())
     return Detection(patterns, observations.height, people, report or ReadingReport(), basis)
+
+
+def detect_in_crowd(
+    crowd: Crowd,
+    *,
+    as_of: datetime | None = None,
+    settings: Settings | None = None,
+    report: ReadingReport | None = None,
+    progress: Callable[[float], None] | None = None,
+    workers: int = 1,
+) -> Detection:
+    """The same of people who may be too many for memory; what the detection rests on is not at hand afterwards.
+
+    Args:
+        crowd: the observations.
+        as_of, settings, report, progress, workers: as for `detect_in_frame`.
+
+    Raises:
+        SettingError: there are observations, and `as_of` is before the first of them.
+    """
+    if crowd.first is not None:
+        _check_in_time(as_of, crowd.first)
+    processes = workers_for(crowd.observations, crowd.people, workers)
+    patterns, once = _patterns(crowd.frames(), crowd.observations, as_of, settings, progress, processes)
+    # A crowd on disk is in no order of names.
+    patterns = patterns.sort("user_id", maintain_order=True)
+    return Detection(patterns, once, crowd.people, report or ReadingReport())
+
+
+def _patterns(
+    frames: Iterable[pl.DataFrame],
+    observations: int,
+    as_of: datetime | None,
+    settings: Settings | None,
+    progress: Callable[[float], None] | None,
+    workers: int,
+) -> tuple[pl.DataFrame, int]:
+    """The patterns of all people in these frames, of about so many observations in all; and how many there were."""
+    found, done = [], 0
+    for part, height in evaluate_parts(frames, as_of, settings, workers):
+        found.append(part)
+        done += height
+        if progress is not None:
+            progress(done / observations)
+    return pl.concat(found) if found else pl.DataFrame(schema=dict(PATTERNS)), done
+
+
+def _check_in_time(as_of: datetime | None, first: object) -> None:
+    assert isinstance(first, datetime)
+    if as_of is not None and as_of < first:
+        raise SettingError(
+            f"--as-of {as_of:%Y-%m-%d %H:%M} is before the first observation ({first:%Y-%m-%d %H:%M} UTC); "
+            "name a later time"
+        )
 
 
 def wall_clock(observations: pl.DataFrame, as_of: datetime | None) -> datetime:

@@ -11,10 +11,11 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from observations.ingest.base import ReadOptions
-from pipelines.batch import detect_in_frame
+from pipelines.batch import detect_in_crowd
+from pipelines.crowd import Crowd
 from pipelines.listing import Format, counted, listing_options, print_listing
 from pipelines.options import instant_option, reading_options
-from pipelines.reporting import plural, read_watched
+from pipelines.reporting import plural, read_into
 
 
 @click.command()
@@ -41,11 +42,12 @@ def detect(
       habitus detect events.ndjson --status tracking --type avoidance
     """  # noqa: D301  click wants the control character
     moment = instant_option(as_of, "--as-of", options.tz) if as_of else None
-    frame, report = read_watched(sources, options, moment)
-    with _progress() as progress:
-        detection = detect_in_frame(
-            frame, as_of=moment, report=report, progress=progress, workers=os.cpu_count() or 1
-        )
+    with Crowd() as crowd:
+        report = read_into(crowd.add, sources, options, moment)
+        with _progress() as progress:
+            detection = detect_in_crowd(
+                crowd, as_of=moment, report=report, progress=progress, workers=os.cpu_count() or 1
+            )
     print_listing(detection, status, types, form)
     click.echo(counted(detection, plural(report.count("reject"), "reject")), err=True)
 

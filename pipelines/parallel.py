@@ -7,7 +7,7 @@ is the partition as Arrow data; few partitions are under way at a time, so memor
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from datetime import datetime
 from io import BytesIO
@@ -26,31 +26,37 @@ WORTH_A_PROCESS = 60_000
 
 
 def evaluate_parts(
-    observations: pl.DataFrame, as_of: datetime | None, settings: Settings | None, workers: int = 1
+    frames: Iterable[pl.DataFrame], as_of: datetime | None, settings: Settings | None, workers: int = 1
 ) -> Iterator[tuple[pl.DataFrame, int]]:
     """The patterns of one partition of people after the other, each with how many observations it was.
 
     Args:
-        observations: an observation frame, in any order.
+        frames: observation frames, in any order, nobody in two of them; taken up one by one.
         as_of, settings: as for `patterns.evaluate.evaluate`.
-        workers: processes to use. With more than one, a script that calls this must be importable (the usual
-            ``if __name__ == "__main__":``), for each process imports it.
+        workers: processes to use (see `workers_for`). With more than one, a script that calls this must be importable
+            (the usual ``if __name__ == "__main__":``), for each process imports it.
     """
-    workers = min(
-        workers, observations.height // WORTH_A_PROCESS, observations.get_column("user_id").n_unique()
-    )
     if workers <= 1:
-        for part in partitions(observations, PEOPLE_AT_ONCE):
+        for part in _parts(frames, PEOPLE_AT_ONCE):
             yield evaluate(part, as_of, settings), part.height
         return
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         under_way: deque[tuple[Future[bytes], int]] = deque()
-        for part in partitions(observations, WORTH_A_PROCESS):
+        for part in _parts(frames, WORTH_A_PROCESS):
             under_way.append((pool.submit(_evaluate, _packed(part), as_of, settings), part.height))
             if len(under_way) > workers:
                 yield _unpacked(under_way)
         while under_way:
             yield _unpacked(under_way)
+
+
+def workers_for(observations: int, people: int, at_most: int) -> int:
+    """How many processes are worth their start."""
+    return min(at_most, observations // WORTH_A_PROCESS, people)
+
+
+def _parts(frames: Iterable[pl.DataFrame], size: int) -> Iterator[pl.DataFrame]:
+    return (part for frame in frames for part in partitions(frame, size))
 
 
 def partitions(observations: pl.DataFrame, size: int) -> Iterator[pl.DataFrame]:
@@ -60,9 +66,13 @@ def partitions(observations: pl.DataFrame, size: int) -> Iterator[pl.DataFrame]:
             yield observations
         return
     sizes = observations.group_by("user_id").len().sort("user_id")
-    part = (sizes.get_column("len").cum_sum() - 1) // size
-    for _, people in sizes.with_columns(part=part).group_by("part", maintain_order=True):
-        yield observations.join(people.select("user_id"), on="user_id", how="semi", maintain_order="left")
+    part = sizes.select("user_id", part=(pl.col("len").cum_sum() - 1) // size)
+    of_row = observations.select("user_id").join(part, on="user_id", maintain_order="left").get_column("part")
+    rows = of_row.arg_sort()
+    start = 0
+    for length in of_row.value_counts().sort("part").get_column("count").to_list():
+        yield observations[rows.slice(start, length).sort()]
+        start += length
 
 
 def _evaluate(part: bytes, as_of: datetime | None, settings: Settings | None) -> bytes:

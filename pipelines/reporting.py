@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -192,18 +192,30 @@ def read_watched(
         SourceError: a source cannot be read, or is not what the person can have meant.
         SettingError: there is nothing up to `as_of`.
     """
+    frames: list[pl.DataFrame] = []
+    report = read_into(frames.append, sources, options, as_of)
+    return unique_observations(concat_observations(frames)), report
+
+
+def read_into(
+    take: Callable[[pl.DataFrame], None],
+    sources: Sequence[str],
+    options: ReadOptions,
+    as_of: datetime | None,
+) -> ReadingReport:
+    """The same, the observations handed on frame by frame as they are read, repeats among them."""
     if as_of is not None:
         options = replace(options, until=min(options.until, as_of))
     found = find_sources(sources)
     report = ReadingReport()
     report.add_all(found.notes)
     with reading_progress() as progress:
-        batches = progress.watch(read_sources(found.sources, options, report, keep_repeats=True))
-        frame = unique_observations(concat_observations(batch.observations for batch in batches))
+        for batch in progress.watch(read_sources(found.sources, options, report, keep_repeats=True)):
+            take(batch.observations)
     check_reading(report, options)
     check_anything_read(report, as_of)
     report_notes(report)
-    return frame, report
+    return report
 
 
 @contextmanager

@@ -1,0 +1,98 @@
+"""Crowd: the observations of any number of people, in memory while they are few and on disk when they are many.
+
+On disk they lie in a temporary folder, in so many files that each holds whole people and fits into memory: people are
+told apart by a hash of their names. So ten million observations take no more memory than one million. The folder goes
+when the crowd is closed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import TracebackType
+
+import polars as pl
+
+from observations.schema import concat_observations, unique_observations
+
+IN_MEMORY = 2_000_000
+"""Observations that are held in memory."""
+
+BUCKETS = 64
+"""Files that people are shared out over."""
+
+_BUCKET = "bucket"
+
+
+class Crowd:
+    """Observations, gathered frame by frame, and given back by people; a context manager.
+
+    Attributes:
+        observations: how many were added, repeats among them.
+        first: the earliest instant of any, null while there is none.
+    """
+
+    def __init__(self, in_memory: int = IN_MEMORY) -> None:
+        self.first: datetime | None = None
+        self.observations = 0
+        self._names: set[str] = set()
+        self._in_memory = in_memory
+        self._held: list[pl.DataFrame] = []
+        self._holds = 0
+        self._folder: TemporaryDirectory[str] | None = None
+        self._files = 0
+
+    def __enter__(self) -> Crowd:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    @property
+    def people(self) -> int:
+        """Of how many people there are observations."""
+        return len(self._names)
+
+    def add(self, frame: pl.DataFrame) -> None:
+        """Take up an observation frame; records that are in several frames are one in the end."""
+        if frame.is_empty():
+            return
+        first = frame.get_column("at").min()
+        assert isinstance(first, datetime)
+        self.first = first if self.first is None else min(first, self.first)
+        self._names.update(frame.get_column("user_id").unique())
+        self._held.append(frame)
+        self._holds += frame.height
+        self.observations += frame.height
+        if self._holds > self._in_memory:
+            self._set_down()
+
+    def frames(self) -> Iterator[pl.DataFrame]:
+        """Every observation once, nobody in two frames."""
+        if self._folder is None:
+            yield unique_observations(concat_observations(self._held))
+            return
+        self._set_down()
+        for bucket in range(BUCKETS):
+            files = sorted(Path(self._folder.name).glob(f"{bucket}-*.arrow"))
+            if files:
+                parts = (pl.read_ipc(file) for file in files)
+                yield unique_observations(concat_observations(parts))
+
+    def _set_down(self) -> None:
+        if not self._held:
+            return
+        if self._folder is None:
+            self._folder = TemporaryDirectory(prefix="habitus-")
+        frame = concat_observations(self._held).with_columns(
+            (pl.col("user_id").hash() % BUCKETS).alias(_BUCKET)
+        )
+        self._held, self._holds = [], 0
+        for (bucket,), part in frame.partition_by(_BUCKET, as_dict=True, include_key=False).items():
+            part.write_ipc(Path(self._folder.name) / f"{bucket}-{self._files:06}.arrow")
+        self._files += 1
