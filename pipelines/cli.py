@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from typing import Any
 
 import click
@@ -91,6 +92,8 @@ def main(ctx: click.Context) -> None:
     if hasattr(signal, "siginterrupt"):
         # polars takes over SIGINT when imported, and restarts what it interrupts: Ctrl-C would wait for input.
         signal.siginterrupt(signal.SIGINT, True)
+    # Asked to end, it ends in order: what was set down in temporary folders goes.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     ctx.default_map = find_settings().as_defaults(COMMANDS)
 
 

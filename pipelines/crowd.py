@@ -20,6 +20,9 @@ from observations.schema import concat_observations, unique_observations
 IN_MEMORY = 2_000_000
 """Observations that are held in memory."""
 
+_AT_ONCE = 500_000
+"""Observations that are set down in one go, once it is known that they are many."""
+
 BUCKETS = 64
 """Files that people are shared out over."""
 
@@ -69,13 +72,13 @@ class Crowd:
         self._held.append(frame)
         self._holds += frame.height
         self.observations += frame.height
-        if self._holds > self._in_memory:
+        if self._holds > (self._in_memory if self._folder is None else min(_AT_ONCE, self._in_memory)):
             self._set_down()
 
     def frames(self) -> Iterator[pl.DataFrame]:
-        """Every observation once, nobody in two frames."""
+        """Every observation once, nobody in two frames. What was held in memory is given away, so only once."""
         if self._folder is None:
-            yield unique_observations(concat_observations(self._held))
+            yield unique_observations(self._joined())
             return
         self._set_down()
         for bucket in range(BUCKETS):
@@ -84,15 +87,23 @@ class Crowd:
                 parts = (pl.read_ipc(file) for file in files)
                 yield unique_observations(concat_observations(parts))
 
+    def _joined(self) -> pl.DataFrame:
+        frames, self._held, self._holds = self._held, [], 0
+        return concat_observations(frames)
+
     def _set_down(self) -> None:
         if not self._held:
             return
         if self._folder is None:
             self._folder = TemporaryDirectory(prefix="habitus-")
-        frame = concat_observations(self._held).with_columns(
-            (pl.col("user_id").hash() % BUCKETS).alias(_BUCKET)
-        )
-        self._held, self._holds = [], 0
-        for (bucket,), part in frame.partition_by(_BUCKET, as_dict=True, include_key=False).items():
-            part.write_ipc(Path(self._folder.name) / f"{bucket}-{self._files:06}.arrow")
-        self._files += 1
+        frames, self._held, self._holds = self._held[::-1], [], 0
+        while frames:
+            some = [frames.pop()]
+            while frames and sum(frame.height for frame in some) < _AT_ONCE:
+                some.append(frames.pop())
+            bucket = (pl.col("user_id").hash() % BUCKETS).alias(_BUCKET)
+            parts = concat_observations(some).with_columns(bucket).partition_by(_BUCKET, include_key=True)
+            for part in parts:
+                file = Path(self._folder.name) / f"{part.item(0, _BUCKET)}-{self._files:06}.arrow"
+                part.drop(_BUCKET).write_ipc(file)
+            self._files += 1
