@@ -16,7 +16,9 @@ from patterns.recurrence import RULES, WEEKDAY_LABELS, WEEKEND_LABELS
 from patterns.weeks import HOURS, Weeks
 
 _LEAK = 0.05
-"""An avoided slot has at most this share of what is expected."""
+"""In an avoided slot there is about this share of what is expected."""
+_EXCEPTIONS = 0.1
+"""Who says "never" means: no oftener than on one day in ten, or than one time in ten of those expected."""
 _ROUNDS = 3
 """Slots looked for in each subject."""
 _LEAST_EXPECTED = 8.0
@@ -149,16 +151,21 @@ def _with_null(weeks: Weeks, slots: EmptySlots) -> EmptySlots:
     mine = weeks[slots.subject]
     inside, hours = IN_SET[slots.days], slots.hours
     in_hours = (mine.count * hours[:, None, :]).sum(axis=2)
-    slot_share = np.minimum((mine.share * inside).sum(axis=1), 1 - 1e-9)
+    slot_share = (mine.share * inside).sum(axis=1)
+    # Of what a person does most, nothing else says how much of it a day would have; its own other hours do.
+    by_itself = (mine.share_beside(hours) * inside).sum(axis=1)
+    slot_share = np.where(mine.is_most, np.minimum(slot_share, by_itself), slot_share)
+    slot_share = np.minimum(slot_share, 1 - 1e-9)
     by_day = -in_hours.sum(axis=1) * np.log1p(-slot_share)
     every_day = (mine.others * hours[:, None, :]).sum(axis=(1, 2)) * mine.ratio
     expected = np.where(_EVERY_DAY[slots.days], every_day, by_day) / mine.dispersion
-    per_day = expected / np.maximum((mine.days * inside).sum(axis=1), 1)
-    good = (expected >= _LEAST_EXPECTED) & ((in_hours * inside).sum(axis=1) <= 2 * _LEAK * expected)
+    days = (mine.days * inside).sum(axis=1)
+    exceptions = (in_hours * inside).sum(axis=1)
+    good = (expected >= _LEAST_EXPECTED) & (exceptions <= _EXCEPTIONS * np.maximum(expected, days))
     return replace(
         slots,
         gain=np.where(good, slots.gain, 0.0),
-        null_rate=np.where(good, np.clip(np.exp(-per_day), 1e-9, 1.0), 1.0),
+        null_rate=np.where(good, np.clip(np.exp(-expected / np.maximum(days, 1)), 1e-9, 1.0), 1.0),
         hypotheses=np.exp(_DAY_PRICE[slots.days]) / _stretch_weight(mine.count, slots.low, slots.high),
     )
 

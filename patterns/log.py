@@ -201,6 +201,12 @@ class ActiveDays:
         """(users,) how many active days each person has."""
         return np.diff(self.start)
 
+    @cached_property
+    def by_weekday(self) -> Ints:
+        """(users, 7) how many active days of each weekday each person has."""
+        users = len(self.start) - 1
+        return np.bincount(self.user * 7 + weekday_of(self.day), minlength=users * 7).reshape(users, 7)
+
 
 def day_key(owner: Ints, day: Ints) -> Ints:
     """(n,) owner and day in one number, in the order of both; days before 1970 too."""

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from patterns.arrays import Flags, Floats, Ints
-from patterns.log import Log, weekday_of
+from patterns.log import Log
 
 BIN = 5
 """Minutes of a bin of the day."""
@@ -31,6 +31,8 @@ WAKING_MINUTES = 960.0
 """People are awake two thirds of the day; without other activity, that is all that is known of their hours."""
 PRIOR = 50.0
 """How many events the wider share is worth against the narrower one."""
+SHAPE = 2.0
+"""By this factor the hours of a life may be busier than those beside them without any habit."""
 ANY_TIME = 0.1
 """This share of what people do may fall on any waking hour, whatever was seen: an hour in which nothing else happens
 is no proof that nothing could."""
@@ -46,15 +48,12 @@ class Rhythm:
         of_user, of_type: (groups, 2·BINS + 1) cumulative counts over two days of bins, so that a window past
             midnight is one difference.
         week_of_user, week_of_type: (groups, 7) counts by weekday.
-        days: (users, 7) active days by weekday.
-
     """
 
     of_user: npt.NDArray[np.int32]
     of_type: npt.NDArray[np.int32]
     week_of_user: Ints
     week_of_type: Ints
-    days: Ints
 
     @classmethod
     def of(cls, log: Log, without: Flags | None = None) -> Rhythm:
@@ -64,30 +63,30 @@ class Rhythm:
         timed = ~np.isnan(log.minute) & counted
         bins = (log.minute[timed] // BIN).astype(np.int64)
         kinds, users = int(kind.max(initial=-1)) + 1, len(log.users)
-        active = log.active
         return cls(
             of_user=_cumulative(log.user[timed], bins, users),
             of_type=_cumulative(kind[timed], bins, kinds),
             week_of_user=_counts(log.user[timed], log.weekday[timed], users, 7),
             week_of_type=_counts(kind[timed], log.weekday[timed], kinds, 7),
-            days=_counts(active.user, weekday_of(active.day), users, 7),
         )
 
-    def weekday_factor(self, user: Ints, kind: Ints, own: Ints) -> Floats:
-        """(n, 7) how much more a person does on an active day of each weekday than on any, the subject's own left out.
 
-        Args:
-            user, kind: (n,) whose, and which type's.
-            own: (n, 7) the subject's own events by weekday.
+def weekday_factor(days: Ints, of_user: Ints | Floats, of_type: Ints | Floats) -> Floats:
+    """(n, 7) how much more a person does on an active day of each weekday than on any, one subject's own left out.
 
-        """
-        days = self.days[user] / np.maximum(self.days[user].sum(axis=1, keepdims=True), 1)
-        lives = np.maximum(self.week_of_user[user] - own, 0)
-        wider = (lives + PRIOR * days) / (lives.sum(axis=1, keepdims=True) + PRIOR)
-        kinds = np.maximum(self.week_of_type[kind] - own, 0)
-        share = (kinds + PRIOR * wider) / (kinds.sum(axis=1, keepdims=True) + PRIOR)
-        factor: Floats = share / np.maximum(days, 1e-12)
-        return np.where(days > 0, factor, 1.0)
+    Args:
+        days: (n, 7) the person's active days by weekday.
+        of_user, of_type: (n, 7) what else the person does by weekday, of any type and of the subject's type; below zero
+            counts as nothing.
+
+    """
+    share_of_days = days / np.maximum(days.sum(axis=1, keepdims=True), 1)
+    lives = np.maximum(of_user, 0)
+    wider = (lives + PRIOR * share_of_days) / (lives.sum(axis=1, keepdims=True) + PRIOR)
+    kinds = np.maximum(of_type, 0)
+    share = (kinds + PRIOR * wider) / (kinds.sum(axis=1, keepdims=True) + PRIOR)
+    factor: Floats = share / np.maximum(share_of_days, 1e-12)
+    return np.where(share_of_days > 0, factor, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +106,23 @@ class OwnTimes:
         """Of events given by subject and minute of the day (no nan)."""
         running = _cumulative(subject, (minute // BIN).astype(np.int64), subjects)
         return cls(np.bincount(subject, minlength=subjects), running)
+
+    def about(self, subject: Ints, low: Floats, width: Floats) -> Floats:
+        """(n,) the largest share of a subject's own events that the shape of its day alone puts into each window.
+
+        ``(2·neighbour + 1/2) / (all + 1)``: twice what is in the busier of the two stretches beside it, each as wide as the
+        window or as the day leaves room for (Jeffreys' half for what is not seen at all). From one hour to the next a life
+        becomes busier or quieter, but not by more than that: a busy morning goes on, what crowds about an hour does not.
+        """
+        first = np.floor(low / BIN).astype(np.int64) % BINS
+        length = np.clip(np.ceil(width / BIN).astype(np.int64), 1, BINS - 2)
+        beside = np.minimum(length, (BINS - length) // 2)
+        before, after = (first - beside) % BINS, (first + length) % BINS
+        busier = np.maximum(
+            *(_between(self.running, subject, start, start + beside) for start in (before, after))
+        )
+        share: Floats = (SHAPE * busier * (length / beside) + 0.5) / (self.total[subject] + 1)
+        return np.minimum(share, 1.0)
 
 
 @dataclass(frozen=True, eq=False)

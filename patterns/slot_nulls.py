@@ -9,7 +9,7 @@ import numpy as np
 from patterns.arrays import Flags, Floats, Ints, ranges
 from patterns.log import Log, day_key
 from patterns.recurrence import RULES, are_due
-from patterns.rhythm import Background, OwnTimes, Rhythm
+from patterns.rhythm import Background, OwnTimes, Rhythm, weekday_factor
 from patterns.subjects import Subjects
 
 
@@ -40,12 +40,13 @@ class Slots:
 
 def null_rates(log: Log, subjects: Subjects, slots: Slots) -> Floats:
     """(slots,) chance that a due day has an event in the slot, were the subject's events spread evenly."""
+    share = _share(subjects, slots, subjects.background, slots.subject)
     by_weekday = subjects.by_weekday[slots.subject]
-    return _null_rates(log, subjects, slots, subjects.background, slots.subject, by_weekday)
+    return _null_rates(log, subjects, slots, subjects.background, slots.subject, by_weekday, share)
 
 
 def final_null_rates(log: Log, subjects: Subjects, slots: Slots, without: Flags) -> Floats:
-    """The same, and for whole types (or all of one action) the chance given how many events each due day had.
+    """The same, and for subjects that set the rhythm the chance given how many events each due day had.
 
     Args:
         log: the events of everybody.
@@ -60,16 +61,32 @@ def final_null_rates(log: Log, subjects: Subjects, slots: Slots, without: Flags)
     rhythm, mine = Rhythm.of(log, without), slots.subject
     background = Background(rhythm, own, subjects.user[mine], subjects.kind[mine])
     by_weekday = np.bincount(slot * 7 + log.weekday[event], minlength=len(slots) * 7).reshape(-1, 7)
-    null = _null_rates(log, subjects, slots, background, np.arange(len(slots)), by_weekday)
-    broad = np.flatnonzero(subjects.is_broad[mine])
-    if len(broad):
-        share = background.share(broad, slots.low[broad], slots.width[broad])
-        null[broad] = _given_the_days(log, subjects, slots[broad], share)
+    each = np.arange(len(slots))
+    share = _share(subjects, slots, background, each)
+    null = _null_rates(log, subjects, slots, background, each, by_weekday, share)
+    rhythmic = np.flatnonzero(subjects.sets_the_rhythm[mine])
+    if len(rhythmic):
+        null[rhythmic] = _given_the_days(log, subjects, slots[rhythmic], share[rhythmic])
     return null
 
 
+def _share(subjects: Subjects, slots: Slots, background: Background, seen_from: Ints) -> Floats:
+    """(slots,) share of the subject's events that would fall into the slot by chance; see `_null_rates`."""
+    share = background.share(seen_from, slots.low, slots.width)
+    rhythmic = np.flatnonzero(subjects.sets_the_rhythm[slots.subject])
+    own = subjects.background.own.about(slots.subject[rhythmic], slots.low[rhythmic], slots.width[rhythmic])
+    share[rhythmic] = np.maximum(share[rhythmic], own)
+    return share
+
+
 def _null_rates(
-    log: Log, subjects: Subjects, slots: Slots, background: Background, seen_from: Ints, by_weekday: Ints
+    log: Log,
+    subjects: Subjects,
+    slots: Slots,
+    background: Background,
+    seen_from: Ints,
+    by_weekday: Ints,
+    share: Floats,
 ) -> Floats:
     """(slots,) as `null_rates`.
 
@@ -78,10 +95,11 @@ def _null_rates(
         background: what else people do.
         seen_from: (slots,) whose view of it is each slot's.
         by_weekday: (slots, 7) events of each slot's subject that are not in it.
+        share: (slots,) share of the subject's events that would fall into each.
     """
-    share = background.share(seen_from, slots.low, slots.width)
-    user, kind = background.user[seen_from], background.kind[seen_from]
-    factor = np.maximum(background.rhythm.weekday_factor(user, kind, by_weekday), 1.0)
+    rhythm, user, kind = background.rhythm, background.user[seen_from], background.kind[seen_from]
+    others = rhythm.week_of_user[user] - by_weekday, rhythm.week_of_type[kind] - by_weekday
+    factor = np.maximum(weekday_factor(log.active.by_weekday[user], *others), 1.0)
     weekdays = WEEKDAYS_OF_RULES[slots.rule]
     mean_factor = (factor * weekdays).sum(axis=1) / np.maximum(weekdays.sum(axis=1), 1)
     events = in_span(log, subjects.owner, subjects.event, slots.subject, slots)

@@ -26,6 +26,8 @@ from patterns.windows import WIDTH_CLASSES, WIDTHS, Windows
 _WINDOW_PRICE = 5.0
 """Nats that naming a window takes: about one in a hundred and fifty. Naming its span takes the logarithm of the number
 of days twice."""
+_TIME_OF_DAY = WIDTH_CLASSES[1][-1]
+"""Minutes. The wider hours of a subject that sets the rhythm are the person's waking or working day, and no habit."""
 _TIE = 0.01
 """Weight of the likelihood gain where two slots tell equally much (a log of one kind of event only)."""
 
@@ -58,6 +60,7 @@ def find_slots(
     rate = choice.support / np.maximum(choice.opportunities, 1)
     gain = likelihood_gain(choice.support, choice.opportunities, null) + np.minimum(choice.gain, 0.0)
     good = (choice.rule >= 0) & (rate >= least_rate) & (rate > null) & (gain > 0)
+    good &= (slots.width <= _TIME_OF_DAY) | ~subjects.sets_the_rhythm[slots.subject]
     slots = replace(slots, rate=rate, null_rate=null, gain=gain)
     # What a slot rests on: its events on due days within its span.
     due = (

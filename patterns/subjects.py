@@ -132,6 +132,19 @@ class Subjects:
             self.level
         ]
 
+    @cached_property
+    def is_most(self) -> Flags:
+        """(subjects,) whether it is most of what the person does, so that little else tells how their time is spread."""
+        timed = np.bincount(self.log.user[~np.isnan(self.log.minute)], minlength=len(self.log.users))
+        own = self.background.own.total
+        most: Flags = own > timed[self.user] - own
+        return most
+
+    @property
+    def sets_the_rhythm(self) -> Flags:
+        """(subjects,) whether its hours are the person's own: most of what the person does, or a whole type."""
+        return self.is_most | self.is_broad
+
     def where(self, subjects: Ints) -> list[Where]:
         """What the events of each of these subjects have in common, as a rule says it."""
         answer: list[Where] = [{} for _ in subjects]

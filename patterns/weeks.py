@@ -11,7 +11,7 @@ import numpy as np
 
 from patterns.arrays import Flags, Floats, Ints, distinct
 from patterns.log import Log, day_key, weekday_of
-from patterns.rhythm import Rhythm
+from patterns.rhythm import weekday_factor
 from patterns.subjects import Subjects
 
 HOURS = 24
@@ -28,7 +28,9 @@ class Weeks:
         count: (subjects, 7, 24) quarters of an hour in which unexplained events of each subject came.
         others: (subjects, 7, 24) quarters of an hour in which the person's other unexplained events came, by type.
         days: (subjects, 7) active days by weekday, while the subject's type was recorded.
+        active: (subjects, 7) all the person's active days by weekday.
         share: (subjects, 7) share of the person's other activity on each weekday.
+        is_most: (subjects,) see `Subjects.is_most`.
         first, last: (subjects,) first and last day on which the subject's type was recorded.
         dispersion: (subjects,) how many times more the counts of days vary than by chance: what comes on few days,
             many at once, is so much less evidence.
@@ -37,7 +39,9 @@ class Weeks:
     count: Floats
     others: Floats
     days: Ints
+    active: Ints
     share: Floats
+    is_most: Flags
     first: Ints
     last: Ints
     dispersion: Floats
@@ -68,11 +72,22 @@ class Weeks:
         first, last = log.recorded[0][kind], log.recorded[1][kind]
         days = _active_weekdays(log, subjects.user, first, last)
         count = quarters.table()
-        by_day = count.sum(axis=2).astype(np.int64)
-        share = Rhythm.of(log, explained).weekday_factor(subjects.user, kind, by_day) * days
-        share = share / np.maximum(share.sum(axis=1, keepdims=True), 1e-12)
+        by_day = count.sum(axis=2)
+        elsewhere = life.sum(axis=2)[subjects.user] - by_day, by_kind.sum(axis=2)[kind] - by_day
+        active = log.active.by_weekday[subjects.user]
+        share = _shared_out(active, days, *elsewhere)
         others = np.maximum(life[subjects.user] - count, 0.0)
-        return cls(count, others, days, share, first, last, quarters.dispersion(days))
+        dispersion = quarters.dispersion(days)
+        return cls(count, others, days, active, share, subjects.is_most, first, last, dispersion)
+
+    def share_beside(self, hours: Floats) -> Floats:
+        """(subjects, 7) share of each weekday by what comes of the subject itself outside its slot's hours.
+
+        Args:
+            hours: (subjects, 24) whether each hour is in the slot, as 0 or 1.
+        """
+        beside = self.count.sum(axis=2) - (self.count * hours[:, None, :]).sum(axis=2)
+        return _shared_out(self.active, self.days, beside, beside)
 
     @property
     def ratio(self) -> Floats:
@@ -130,6 +145,13 @@ class _Quarters:
         dispersion = chi_square / freedom
         by_chance = 1 + _ONE_SIDED * np.sqrt(2 / freedom)
         return np.where(dispersion > by_chance, dispersion, 1.0)
+
+
+def _shared_out(active: Ints, days: Ints, of_user: Floats, of_type: Floats) -> Floats:
+    """(n, 7) the share of each weekday, given what else there is by weekday (see `weekday_factor`)."""
+    share = weekday_factor(active, of_user, of_type) * days
+    shared: Floats = share / np.maximum(share.sum(axis=1, keepdims=True), 1e-12)
+    return shared
 
 
 def _active_weekdays(log: Log, user: Ints, first: Ints, last: Ints) -> Ints:

@@ -27,6 +27,9 @@ TWO_HUMPS = WAKING * np.array([1, 1, 1, 1, 1, 1, 1, 1, 2, 5, 5, 2, 1, 1, 4, 4, 2
 """Busy before and after lunch."""
 NIGHTS = np.where((np.arange(24) >= 19) | (np.arange(24) < 3), 1.0, 0.0)
 
+MIDDAY = np.exp(-(((np.arange(24) - 13.5) / 2.5) ** 2) / 2)
+"""Most about one o'clock, and ever less before and after."""
+
 EVEN = np.ones(7)
 QUIET_WEEKENDS = np.array([1, 1, 1, 1, 1, 0.15, 0.15])
 BUSY_TUESDAYS = np.array([1, 3, 1, 1, 1, 0.5, 0.5])
@@ -77,6 +80,9 @@ SHAPES = (
     replace(FLAT, name="one busy day", busy_day=200),
     replace(FLAT, name="one source", a_day=(6, 0, 0)),
     replace(FLAT, name="only commands", a_day=(0, 0, 8)),
+    replace(FLAT, name="one source of mornings", a_day=(6, 0, 0), hours=MORNINGS),
+    replace(FLAT, name="one source of humps", a_day=(0, 5, 0), hours=TWO_HUMPS, week=QUIET_WEEKENDS),
+    replace(FLAT, name="one source about midday", a_day=(0, 0, 3), hours=MIDDAY, weeks=26),
     replace(FLAT, name="twenty in all", most=20),
     replace(FLAT, name="a week", weeks=1, a_day=(6, 8, 6)),
     replace(FLAT, name="night owls", hours=NIGHTS),

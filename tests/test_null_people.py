@@ -16,7 +16,7 @@ from tests.nulls import BURSTY, SHAPES, ZONES, Shape, crowd
 
 PROMISED = Settings().false_confirmation_rate
 PEOPLE = 12
-"""Of each shape: 204 people whose events come one by one, and 24 whose events come in bursts."""
+"""Of each shape: 240 people whose events come one by one, and 24 whose events come in bursts."""
 
 
 @pytest.fixture(scope="module")

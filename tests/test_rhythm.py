@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from observations.features import with_features
 from observations.ingest.base import Records
+from patterns.arrays import Floats, Ints
 from patterns.log import Log
-from patterns.rhythm import ANY_TIME, BINS, PRIOR, Background, OwnTimes, Rhythm
+from patterns.rhythm import ANY_TIME, BINS, PRIOR, Background, OwnTimes, Rhythm, weekday_factor
 from patterns.settings import Settings
 from tests.simulate import observations, wall
 
@@ -103,7 +104,6 @@ def test_what_is_left_out_is_not_counted() -> None:
     assert (whole.of_user[0, BINS], without.of_user[0, BINS]) == (6, 1)
     assert (whole.of_type[0, BINS], without.of_type[0, BINS]) == (6, 1)
     assert without.week_of_user.sum() == without.week_of_type.sum() == 1
-    assert without.days.sum() == 6  # a day stays a day on which the person was active
 
 
 def test_what_lasts_all_day_has_no_hour() -> None:
@@ -111,7 +111,6 @@ def test_what_lasts_all_day_has_no_hour() -> None:
     records.add("calendar", "done", local=MONDAY, tz="UTC", features={"all_day": True})
     rhythm = Rhythm.of(Log.of(with_features(observations(records)), None, Settings()))
     assert rhythm.of_user.sum() == 0
-    assert rhythm.days.sum() == 1
 
 
 @hypothesis_settings(deadline=None, max_examples=80)
@@ -134,19 +133,59 @@ def test_a_busy_monday_is_no_habit_of_mondays() -> None:
     """Where everything happens on Mondays, the factor says so; where nothing is known, every day is alike."""
     monday_heavy = [("ada", "calendar", 7 * (n % 2), 600 + n) for n in range(40)]
     log = log_of([*monday_heavy, *(("ada", "calendar", day, 700) for day in range(1, 7))])
-    rhythm = Rhythm.of(log)
-    factor = rhythm.weekday_factor(np.array([0]), np.array([0]), np.zeros((1, 7), dtype=np.int64))[0]
+    factor = factor_of(log)
     assert factor[0] > 1.5
     assert factor[1:].max() < 1
-    nobody = Rhythm.of(log_of([("ada", "calendar", 0, 600)]))
     own = np.array([[1, 0, 0, 0, 0, 0, 0]])
-    assert nobody.weekday_factor(np.array([0]), np.array([0]), own)[0].tolist() == [1.0] * 7
+    assert factor_of(log_of([("ada", "calendar", 0, 600)]), own).tolist() == [1.0] * 7
+
+
+def factor_of(log: Log, own: Ints | int = 0) -> Floats:
+    """The weekday factor of the one person of a log, without a subject's own events."""
+    rhythm = Rhythm.of(log)
+    return weekday_factor(log.active.by_weekday, rhythm.week_of_user - own, rhythm.week_of_type - own)[0]
 
 
 def test_the_weekday_factor_averages_to_one_over_the_days() -> None:
     rng = np.random.default_rng(1)
     log = log_of([("ada", "calendar", int(d), int(m)) for d, m in rng.integers((0, 0), (60, 1440), (200, 2))])
-    rhythm = Rhythm.of(log)
-    factor = rhythm.weekday_factor(np.array([0]), np.array([0]), np.zeros((1, 7), dtype=np.int64))[0]
-    days = rhythm.days[0] / rhythm.days[0].sum()
+    days = log.active.by_weekday[0] / log.active.by_weekday.sum()
+    factor = factor_of(log)
     assert (factor * days).sum() == pytest.approx(1.0)
+
+
+def own_of(minutes: list[float]) -> OwnTimes:
+    """The times of a log's one subject."""
+    return OwnTimes.of(np.zeros(len(minutes), dtype=np.int64), np.array(minutes), 1)
+
+
+def about(minutes: list[float], low: float, width: float) -> float:
+    """The largest share that its shape alone puts into a window."""
+    return float(own_of(minutes).about(np.array([0]), np.array([low]), np.array([width]))[0])
+
+
+@hypothesis_settings(deadline=None, max_examples=60)
+@given(
+    st.lists(st.integers(0, 1439), min_size=1, max_size=30), st.integers(0, BINS - 1), st.integers(1, BINS)
+)
+def test_what_is_usual_about_an_hour_is_told_by_the_hours_about_it(
+    minutes: list[int], first: int, length: int
+) -> None:
+    """Window and neighbours counted bin by bin."""
+    wide = min(length, BINS - 2)
+    beside = min(wide, (BINS - wide) // 2)
+
+    def inside(begin: int, bins: int) -> int:
+        window = {(begin + n) % BINS for n in range(bins)}
+        return sum(m // 5 in window for m in minutes)
+
+    busier = max(inside(first - beside, beside), inside(first + wide, beside)) * wide / beside
+    expected = (2 * busier + 0.5) / (len(minutes) + 1)
+    share = about([float(m) for m in minutes], 5.0 * first, 5.0 * length)
+    assert share == pytest.approx(min(expected, 1.0))
+
+
+def test_a_busy_morning_is_usual_and_a_crowd_about_an_hour_is_not() -> None:
+    """Of what comes between eight and noon, a third comes between nine and ten twenty; a crowd comes alone."""
+    assert about([480 + 2.5 * n for n in range(96)], 540, 80) > 1 / 3
+    assert about([540 + n % 20 for n in range(60)], 540, 20) < 0.01

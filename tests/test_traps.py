@@ -427,3 +427,26 @@ def test_two_people_in_one_file_with_the_same_habits_have_the_same_patterns() ->
     assert ada.drop(named).sort(by).equals(zoe.drop(named).sort(by))
     ids = list(chain(ada.get_column("id"), zoe.get_column("id")))
     assert len(set(ids)) == len(ids)
+
+
+@pytest.mark.parametrize(
+    ("hours", "said"),
+    [
+        pytest.param((480, 720), [], id="a busy morning"),
+        pytest.param((540, 1080), [], id="a working day"),
+        pytest.param((420, 430), [425], id="an hour of its own"),
+        pytest.param((1110, 1190), [1150], id="an evening hour, loosely"),
+    ],
+)
+def test_of_a_single_source_the_hours_are_no_habit_and_an_hour_is(
+    hours: tuple[int, int], said: list[int]
+) -> None:
+    """Nothing else tells when the person is awake; but what crowds about one hour does not do so by itself."""
+
+    def day(rng: np.random.Generator, today: date, add: Add) -> None:
+        for _ in range(1 if hours[1] - hours[0] < 100 else 3):
+            add(rng.uniform(*hours), "run", "done", {})
+
+    patterns = found(life(day, every(1, 70)), status="confirmed")
+    assert {p["type"] for p in patterns} <= {"temporal"}
+    assert [minutes_to_midnight(p["rule"]["time"]) % 1440 for p in patterns] == pytest.approx(said, abs=15)

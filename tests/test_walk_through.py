@@ -58,12 +58,9 @@ def test_the_sources_are_taken_in(printed: dict[str, str]) -> None:
 
 def test_the_stream_tells_what_changes(printed: dict[str, str]) -> None:
     changes = [orjson.loads(line) for line in printed["observe"].splitlines()]
-    assert len(changes) >= 2
-    assert (changes[0]["statement"], changes[0]["before"], changes[0]["after"]) == (
-        "Has invoices at 12:00 on the 1st of the month",
-        "tracking",
-        "confirmed",
-    )
+    assert ("Has invoices at 12:00 on the 1st of the month", "tracking", "confirmed") in [
+        (change["statement"], change["before"], change["after"]) for change in changes
+    ]
 
 
 def test_the_profile_says_it(printed: dict[str, str]) -> None:

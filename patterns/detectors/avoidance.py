@@ -5,8 +5,10 @@ does otherwise; a slot, one stretch of hours on a set of days, is avoided where 
 
 **Expected** on some days of the week: what comes in those hours on all days, shared out over the days as all the
 person's other activity is (`patterns.rhythm`). Expected every day: the kind's share of the person's other activity in
-those hours. Events that a confirmed habit accounts for are no background: a stand-up at 09:30 is not "avoided" in the
-afternoon. Neither are days before the first or after the last event of the type: a source that ends is not avoidance.
+those hours. Of what is most of all that the person does, the other activity says little; there a day is expected to have
+no more than its own other hours say ("same hours on other days × the same day at other hours", design, section 4). Events
+that a confirmed habit accounts for are no background: a stand-up at 09:30 is not "avoided" in the afternoon. Neither are
+days before the first or after the last event of the type: a source that ends is not avoidance.
 
 **Null.** A slot of an active day stays empty by chance with probability ``exp(-λ)``. On some days of the week,
 ``λ·days = -T·ln(1 - s)``: that all T events of those hours fall on the other days, the slot's share of the week
@@ -85,9 +87,10 @@ class AvoidanceDetector:
 
 
 def _says_something(subjects: Subjects, slots: EmptySlots, certain: Flags) -> Flags:
-    """(slots,) whether no better slot of the same or a wider subject covers most of it.
+    """(slots,) whether no slot that says as much of the same or a wider subject covers most of it.
 
-    What can be told from chance comes first, and of that what is said of most events.
+    What can be told from chance comes first, of that what is said of most events, and of that what speaks most clearly.
+    A clear slot that a later one covers as well is only the clearest part of it.
     """
     wide = np.where(certain, subjects.size[slots.subject], 0)
     owner = subjects.user[slots.subject]
@@ -98,7 +101,9 @@ def _says_something(subjects: Subjects, slots: EmptySlots, certain: Flags) -> Fl
         for slot in order[owner[order] == user].tolist():
             if not any(_covers(subjects, slots, better, slot) for better in kept):
                 kept.append(slot)
-        keep[kept] = True
+        for slot in kept:
+            others = [other for other in kept if other != slot and certain[other] >= certain[slot]]
+            keep[slot] = not any(_covers(subjects, slots, other, slot) for other in others)
     return keep
 
 

@@ -6,8 +6,13 @@ From crowded windows of the day (`patterns.windows`) by way of the span in which
 **Null.** On a due day on which the person was active, an event of this kind falls within the tolerance by chance
 with probability ``1 - exp(-λ)``, where λ is the subject's events per active day of the span, times the share of
 the person's other activity in the window, times how much more the person does on that weekday than on others, if it
-is more (`patterns.rhythm`). For whole types the days are given and only the hours are left to chance,
-``1 - (1 - share)^n`` for a day with n events: that mail is a thing of weekdays is no habit.
+is more (`patterns.rhythm`).
+
+A whole type, or what is most of all that the person does, sets the rhythm itself: nothing else can tell at which hours they
+are awake. Its days are given and only the hours are left to chance, ``1 - (1 - share)^n`` for a day with n events (that
+mail is a thing of weekdays is no habit); the share is at least twice that of the busier of the two stretches beside the window
+(`patterns.rhythm.OwnTimes.about`), and windows are narrow: a working day or a busy morning is the shape of a life, and
+no habit; what crowds about one hour stands out from the hours about it.
 
 **Hypotheses.** The error budget is shared out evenly over a person's subjects, within a subject over the windows (every
 event may begin one of every width), and within a window over the calendar rules, each weighted by how plain it is to
