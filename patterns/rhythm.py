@@ -17,12 +17,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from patterns.arrays import Flags, Floats, Ints
 from patterns.log import Log
+
+Counts = npt.NDArray[Any]
+"""Whole numbers, where every event counts; fractions, where some count in part."""
 
 BIN = 5
 """Minutes of a bin of the day."""
@@ -50,24 +54,30 @@ class Rhythm:
         week_of_user, week_of_type: (groups, 7) counts by weekday.
     """
 
-    of_user: npt.NDArray[np.int32]
-    of_type: npt.NDArray[np.int32]
-    week_of_user: Ints
-    week_of_type: Ints
+    of_user: Counts
+    of_type: Counts
+    week_of_user: Ints | Floats
+    week_of_type: Ints | Floats
 
     @classmethod
-    def of(cls, log: Log, without: Flags | None = None) -> Rhythm:
-        """The rhythm of everybody in the log; events flagged in `without` are left out of the counts."""
-        kind = log.kind
-        counted = np.ones(len(log), dtype=np.bool_) if without is None else ~without
-        timed = ~np.isnan(log.minute) & counted
+    def of(cls, log: Log, without: Flags | Floats | None = None) -> Rhythm:
+        """The rhythm of everybody in the log.
+
+        Args:
+            log: the events of everybody.
+            without: (events,) the share of each event that is left out of the counts; nothing if null.
+        """
+        kind, timed = log.kind, np.flatnonzero(~np.isnan(log.minute))
+        counted: Floats | None = (
+            None if without is None else np.asarray(1.0 - without[timed], dtype=np.float64)
+        )
         bins = (log.minute[timed] // BIN).astype(np.int64)
         kinds, users = int(kind.max(initial=-1)) + 1, len(log.users)
         return cls(
-            of_user=_cumulative(log.user[timed], bins, users),
-            of_type=_cumulative(kind[timed], bins, kinds),
-            week_of_user=_counts(log.user[timed], log.weekday[timed], users, 7),
-            week_of_type=_counts(kind[timed], log.weekday[timed], kinds, 7),
+            of_user=_cumulative(log.user[timed], bins, users, counted),
+            of_type=_cumulative(kind[timed], bins, kinds, counted),
+            week_of_user=_counts(log.user[timed], log.weekday[timed], users, 7, counted),
+            week_of_type=_counts(kind[timed], log.weekday[timed], kinds, 7, counted),
         )
 
 
@@ -98,14 +108,14 @@ class OwnTimes:
         running: (subjects, 2·BINS + 1) cumulative counts over two days of bins.
     """
 
-    total: Ints
-    running: npt.NDArray[np.int32]
+    total: Ints | Floats
+    running: Counts
 
     @classmethod
-    def of(cls, subject: Ints, minute: Floats, subjects: int) -> OwnTimes:
-        """Of events given by subject and minute of the day (no nan)."""
-        running = _cumulative(subject, (minute // BIN).astype(np.int64), subjects)
-        return cls(np.bincount(subject, minlength=subjects), running)
+    def of(cls, subject: Ints, minute: Floats, subjects: int, counted: Floats | None = None) -> OwnTimes:
+        """Of events given by subject and minute of the day (no nan); `counted` is the share of each that counts, all if null."""
+        running = _cumulative(subject, (minute // BIN).astype(np.int64), subjects, counted)
+        return cls(np.bincount(subject, counted, minlength=subjects), running)
 
     def about(self, subject: Ints, low: Floats, width: Floats) -> Floats:
         """(n,) the largest share of a subject's own events that the shape of its day alone puts into each window.
@@ -159,6 +169,25 @@ class Background:
         share: Floats = (others + PRIOR * wider) / self._of_type[subject]
         return ((1 - ANY_TIME) * share + ANY_TIME * even) * narrowing
 
+    def close_share(self, subject: Ints, low: Floats, width: Floats) -> Floats:
+        """(n,) the same, and of windows narrower than those shares are smoothed by at least what is seen in the window itself.
+
+        Where others are many, ten minutes can be told from the hour about them: a busy hour that ends at eleven is busy
+        until then. Where they are few, the smoothed share has the say:
+        ``(others in it + κ' · smoothed) / (others + κ')``, κ' being κ times as much as it was smoothed.
+        """
+        share = self.share(subject, low, width)
+        narrow = np.flatnonzero(width < SMOOTHING_MINUTES)
+        subject, low, width = subject[narrow], low[narrow], width[narrow]
+        first = np.floor(low / BIN).astype(np.int64) % BINS
+        last = first + np.ceil((low % BIN + width) / BIN).astype(np.int64)
+        prior = PRIOR * SMOOTHING_MINUTES / np.maximum(width, BIN)
+        inside = _between(self.rhythm.of_type, self.kind[subject], first, last)
+        others = (inside - _between(self.own.running, subject, first, last)) * width / ((last - first) * BIN)
+        seen = (others + prior * share[narrow]) / (self._of_type[subject] - PRIOR + prior)
+        share[narrow] = np.maximum(share[narrow], seen)
+        return share
+
     @cached_property
     def _of_person(self) -> Floats:
         """(subjects,) all others of the person, and the prior."""
@@ -172,20 +201,22 @@ class Background:
         return others
 
 
-def _between(running: npt.NDArray[np.int32], row: Ints, first: Ints, last: Ints) -> npt.NDArray[np.int32]:
+def _between(running: Counts, row: Ints, first: Ints, last: Ints) -> Counts:
     """(n,) events of each row of a cumulative table in the bins first … last - 1."""
     flat, start = running.ravel(), row * running.shape[1]
-    inside: npt.NDArray[np.int32] = flat[start + last] - flat[start + first]
+    inside: Counts = flat[start + last] - flat[start + first]
     return inside
 
 
-def _cumulative(group: Ints, bins: Ints, groups: int) -> npt.NDArray[np.int32]:
-    counts = _counts(group, bins, groups, BINS)
-    table = np.zeros((groups, 2 * BINS + 1), dtype=np.int32)
+def _cumulative(group: Ints, bins: Ints, groups: int, counted: Floats | None) -> Counts:
+    counts = _counts(group, bins, groups, BINS, counted)
+    table: Counts = np.zeros((groups, 2 * BINS + 1), dtype=np.int32 if counted is None else np.float64)
     np.cumsum(counts, axis=1, out=table[:, 1 : BINS + 1])
     table[:, BINS + 1 :] = table[:, 1 : BINS + 1] + table[:, BINS : BINS + 1]
     return table
 
 
-def _counts(group: Ints, label: Ints, groups: int, labels: int) -> Ints:
-    return np.bincount(group * labels + label, minlength=groups * labels).reshape(groups, labels)
+def _counts(
+    group: Ints, label: Ints, groups: int, labels: int, counted: Floats | None = None
+) -> Ints | Floats:
+    return np.bincount(group * labels + label, counted, minlength=groups * labels).reshape(groups, labels)

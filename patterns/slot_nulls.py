@@ -45,22 +45,23 @@ def null_rates(log: Log, subjects: Subjects, slots: Slots) -> Floats:
     return _null_rates(log, subjects, slots, subjects.background, slots.subject, by_weekday, share)
 
 
-def final_null_rates(log: Log, subjects: Subjects, slots: Slots, without: Flags) -> Floats:
+def final_null_rates(log: Log, subjects: Subjects, slots: Slots, without: Floats) -> Floats:
     """The same, and for subjects that set the rhythm the chance given how many events each due day had.
 
     Args:
         log: the events of everybody.
         subjects: what a pattern can be about.
         slots: the slots.
-        without: (events,) those that are left out of the background.
+        without: (events,) the share of each that is left out of the background.
     """
     slot, event = subjects.events_of(slots.subject)
-    counted = ~np.isnan(log.minute[event]) & ~without[event]
-    slot, event = slot[counted], event[counted]
-    own = OwnTimes.of(slot, log.minute[event], len(slots))
+    timed = ~np.isnan(log.minute[event])
+    slot, event = slot[timed], event[timed]
+    counted = 1.0 - without[event]
+    own = OwnTimes.of(slot, log.minute[event], len(slots), counted)
     rhythm, mine = Rhythm.of(log, without), slots.subject
     background = Background(rhythm, own, subjects.user[mine], subjects.kind[mine])
-    by_weekday = np.bincount(slot * 7 + log.weekday[event], minlength=len(slots) * 7).reshape(-1, 7)
+    by_weekday = np.bincount(slot * 7 + log.weekday[event], counted, minlength=len(slots) * 7).reshape(-1, 7)
     each = np.arange(len(slots))
     share = _share(subjects, slots, background, each)
     null = _null_rates(log, subjects, slots, background, each, by_weekday, share)
@@ -72,7 +73,7 @@ def final_null_rates(log: Log, subjects: Subjects, slots: Slots, without: Flags)
 
 def _share(subjects: Subjects, slots: Slots, background: Background, seen_from: Ints) -> Floats:
     """(slots,) share of the subject's events that would fall into the slot by chance; see `_null_rates`."""
-    share = background.share(seen_from, slots.low, slots.width)
+    share = background.close_share(seen_from, slots.low, slots.width)
     rhythmic = np.flatnonzero(subjects.sets_the_rhythm[slots.subject])
     own = subjects.background.own.about(slots.subject[rhythmic], slots.low[rhythmic], slots.width[rhythmic])
     share[rhythmic] = np.maximum(share[rhythmic], own)
@@ -85,7 +86,7 @@ def _null_rates(
     slots: Slots,
     background: Background,
     seen_from: Ints,
-    by_weekday: Ints,
+    by_weekday: Ints | Floats,
     share: Floats,
 ) -> Floats:
     """(slots,) as `null_rates`.

@@ -60,7 +60,7 @@ def find_slots(
     rate = choice.support / np.maximum(choice.opportunities, 1)
     gain = likelihood_gain(choice.support, choice.opportunities, null) + np.minimum(choice.gain, 0.0)
     good = (choice.rule >= 0) & (rate >= least_rate) & (rate > null) & (gain > 0)
-    good &= (slots.width <= _TIME_OF_DAY) | ~subjects.sets_the_rhythm[slots.subject]
+    good &= (slots.width < _TIME_OF_DAY + 1) | ~subjects.sets_the_rhythm[slots.subject]
     slots = replace(slots, rate=rate, null_rate=null, gain=gain)
     # What a slot rests on: its events on due days within its span.
     due = (
@@ -95,7 +95,7 @@ def _closest(slots: Slots, closeness: Floats, owner: Ints, evidence: Ints) -> Fl
     subjects = int(slots.subject.max(initial=-1)) + 1
     best, chosen = np.full(subjects, -np.inf), np.zeros(len(slots), dtype=np.bool_)
     for widths in WIDTH_CLASSES:
-        allowed = slots.width <= widths[-1]
+        allowed = slots.width < widths[-1] + 1
         number = np.cumsum(allowed) - 1
         rows = allowed[owner]
         kept = np.zeros(len(slots), dtype=np.bool_)

@@ -11,7 +11,7 @@ import numpy as np
 
 from patterns.arrays import Flags, Floats, Ints, distinct
 from patterns.log import Log, day_key, weekday_of
-from patterns.rhythm import weekday_factor
+from patterns.rhythm import Rhythm, weekday_factor
 from patterns.subjects import Subjects
 
 HOURS = 24
@@ -26,6 +26,7 @@ class Weeks:
 
     Attributes:
         count: (subjects, 7, 24) quarters of an hour in which unexplained events of each subject came.
+        events: (subjects, 7, 24) the events themselves.
         others: (subjects, 7, 24) quarters of an hour in which the person's other unexplained events came, by type.
         days: (subjects, 7) active days by weekday, while the subject's type was recorded.
         active: (subjects, 7) all the person's active days by weekday.
@@ -37,6 +38,7 @@ class Weeks:
     """
 
     count: Floats
+    events: Ints
     others: Floats
     days: Ints
     active: Ints
@@ -72,13 +74,16 @@ class Weeks:
         first, last = log.recorded[0][kind], log.recorded[1][kind]
         days = _active_weekdays(log, subjects.user, first, last)
         count = quarters.table()
-        by_day = count.sum(axis=2)
-        elsewhere = life.sum(axis=2)[subjects.user] - by_day, by_kind.sum(axis=2)[kind] - by_day
+        cell = owner * (7 * HOURS) + log.weekday[event] * HOURS + quarter[event] // 4
+        events = np.bincount(cell, minlength=len(subjects) * 7 * HOURS).reshape(-1, 7, HOURS)
+        # Events here, for a busy day fills its quarters of an hour and has more than they say.
+        rhythm, own = Rhythm.of(log, explained), events.sum(axis=2)
+        elsewhere = rhythm.week_of_user[subjects.user] - own, rhythm.week_of_type[kind] - own
         active = log.active.by_weekday[subjects.user]
         share = _shared_out(active, days, *elsewhere)
         others = np.maximum(life[subjects.user] - count, 0.0)
         dispersion = quarters.dispersion(days)
-        return cls(count, others, days, active, share, subjects.is_most, first, last, dispersion)
+        return cls(count, events, others, days, active, share, subjects.is_most, first, last, dispersion)
 
     def share_beside(self, hours: Floats) -> Floats:
         """(subjects, 7) share of each weekday by what comes of the subject itself outside its slot's hours.
@@ -86,7 +91,7 @@ class Weeks:
         Args:
             hours: (subjects, 24) whether each hour is in the slot, as 0 or 1.
         """
-        beside = self.count.sum(axis=2) - (self.count * hours[:, None, :]).sum(axis=2)
+        beside = (self.events * (1 - hours[:, None, :])).sum(axis=2)
         return _shared_out(self.active, self.days, beside, beside)
 
     @property
@@ -147,7 +152,7 @@ class _Quarters:
         return np.where(dispersion > by_chance, dispersion, 1.0)
 
 
-def _shared_out(active: Ints, days: Ints, of_user: Floats, of_type: Floats) -> Floats:
+def _shared_out(active: Ints, days: Ints, of_user: Ints | Floats, of_type: Ints | Floats) -> Floats:
     """(n, 7) the share of each weekday, given what else there is by weekday (see `weekday_factor`)."""
     share = weekday_factor(active, of_user, of_type) * days
     shared: Floats = share / np.maximum(share.sum(axis=1, keepdims=True), 1e-12)

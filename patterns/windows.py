@@ -1,6 +1,6 @@
 """Windows: around which times of day a subject's events crowd.
 
-A scan statistic (Naus 1965; Kulldorff 1997): of all windows that begin at an event and have one of a fixed list
+A scan statistic (Naus 1965; Kulldorff 1997): of all windows that begin at the minute of an event and have one of a fixed list
 of widths, the one with the greatest Poisson likelihood ratio ``c·ln(c/e) - (c - e)``, where c events fall into it
 and e would if they followed the person's rhythm. Days are a circle, so a window may run past midnight. A window
 that was found is taken out and the rest is scanned again: a subject may have several times a day.
@@ -17,7 +17,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from patterns.arrays import Flags, Floats, Ints, begins, order_by
-from patterns.log import MICROSECONDS_PER_DAY
 from patterns.rhythm import Background
 
 WIDTH_CLASSES = ((10, 20, 30), (40, 60, 90), (120, 180, 240, 360), (480, 600))
@@ -32,14 +31,18 @@ ROUNDS = 3
 LEAST_GAIN = 6.0
 """A likelihood ratio (nats) below which a window cannot lead to a significant pattern and is not followed up."""
 
-_DAY = 1440.0
-_MINUTE = 60_000_000  # µs
+_DAY = 1440
+_TO_ITS_END = 0.999  # of the last minute, all that was counted with it
+_SPAN = 4096  # one group's stretch of the keys: a day, and the start of the next one again
 _GROUPS, _ALL_DAYS = 8, 7  # of a subject: its weekdays 0–6, and all its days
 
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """Windows worth a closer look: `low` … `low + width` minutes since midnight (may run past it)."""
+    """Windows worth a closer look: `low` … `low + width` minutes since midnight (may run past it).
+
+    They begin on a whole minute and hold the whole of their last one, so they are a little wider than their class.
+    """
 
     subject: Ints
     low: Floats
@@ -65,16 +68,12 @@ def find_windows(
         least: events that a window needs.
 
     """
-    entry = np.tile(np.arange(len(subject)), 2)
-    group = np.concatenate([subject * _GROUPS + _ALL_DAYS, subject * _GROUPS + weekday])
-    order = order_by(group)
-    events = _Events(group[order], minute[entry[order]], entry[order])
-    events = events.of_groups_with(least)
-    whole = _Ring.of(events, least)
+    crowd = _Crowd.of(subject, weekday, np.floor(minute).astype(np.int64)).of_groups_with(least)
+    whole = _Ring.of(crowd, least)
     found: list[Windows] = []
     for widths in WIDTH_CLASSES:
-        shares = {width: _shares(events, whole, width, subject, minute, background) for width in widths}
-        left, ring = events, whole
+        shares = {width: _shares(crowd, whole, width, background) for width in widths}
+        left, ring = crowd, whole
         for _ in range(ROUNDS):
             if not len(left.group):
                 break
@@ -86,89 +85,116 @@ def find_windows(
 
 
 @dataclass(frozen=True, eq=False)
-class _Events:
-    """Events of groups, sorted by group and minute; `entry` is their place in what `find_windows` was given."""
+class _Crowd:
+    """How many events of each group come in each minute of the day; sorted by group and minute, each once.
+
+    A group is a subject on one weekday, or on all days.
+
+    Attributes:
+        group, minute, count: (cells,) the group, the minute of the day, and how many events.
+        moment: (cells,) a number for the subject and the minute, the same in all of the subject's groups.
+    """
 
     group: Ints
-    minute: Floats
-    entry: Ints
+    minute: Ints
+    count: Ints
+    moment: Ints
 
-    def __getitem__(self, chosen: Ints | Flags) -> _Events:
-        return _Events(self.group[chosen], self.minute[chosen], self.entry[chosen])
+    @classmethod
+    def of(cls, subject: Ints, weekday: Ints, minute: Ints) -> _Crowd:
+        """Of events sorted by subject and minute."""
+        new = begins(subject, minute)
+        moment, first = np.cumsum(new) - 1, np.flatnonzero(new)
+        weekly = np.bincount(moment * _ALL_DAYS + weekday, minlength=len(first) * _ALL_DAYS)
+        cell = np.flatnonzero(weekly)
+        of = cell // _ALL_DAYS
+        moment = np.concatenate([np.arange(len(first)), of])
+        day = np.concatenate([np.full(len(first), _ALL_DAYS), cell % _ALL_DAYS])
+        count = np.concatenate([np.diff(first, append=len(new)), weekly[cell]])
+        group = subject[first][moment] * _GROUPS + day
+        order = order_by(group, moment)
+        return cls(group[order], minute[first][moment[order]], count[order], moment[order])
 
-    def of_groups_with(self, least: int) -> _Events:
-        """The events of those groups that have so many."""
-        return self[np.bincount(self.group, minlength=1)[self.group] >= least]
+    def __getitem__(self, chosen: Ints | Flags) -> _Crowd:
+        return _Crowd(self.group[chosen], self.minute[chosen], self.count[chosen], self.moment[chosen])
+
+    def of_groups_with(self, least: int) -> _Crowd:
+        """The cells of those groups that have so many events."""
+        dense = np.cumsum(begins(self.group)) - 1
+        return self[np.bincount(dense, self.count)[dense] >= least] if len(dense) else self
 
 
 @dataclass(frozen=True, eq=False)
 class _Ring:
-    """The times of events, group after group, each day followed by its own beginning once more; µs, exact.
+    """The minutes of groups, group after group, each day followed by its own beginning once more.
 
     Attributes:
-        dense: (events,) number of each one's group, without gaps.
-        key: (events,) group and time of day in one number, ascending.
-        times: (events and those seen again,) the same numbers, ascending.
-        place: (events,) where in `times` each one's time begins.
-        reach: (events,) how long a window must be to hold the least number of events, begun at each.
+        dense: (cells,) number of each one's group, without gaps.
+        key: (cells,) group and minute in one number, ascending.
+        times: (cells and those seen again,) the same numbers, ascending.
+        running: (one more,) how many events come before each of those times.
+        before: (cells,) how many come before each one's minute.
+        reach: (cells,) how wide a window must be to hold the least number of events, begun at each.
     """
 
     dense: Ints
     key: Ints
     times: Ints
-    place: Ints
+    running: Ints
+    before: Ints
     reach: Ints
 
     @classmethod
-    def of(cls, events: _Events, least: int) -> _Ring:
-        """Of events sorted by group and minute, of groups with at least so many."""
-        dense = np.cumsum(begins(events.group)) - 1
-        key = 2 * dense * MICROSECONDS_PER_DAY + np.rint(events.minute * _MINUTE).astype(np.int64)
-        again = key[events.minute <= WIDTHS[-1]] + MICROSECONDS_PER_DAY
-        times = np.sort(np.concatenate([key, again]))
-        place = np.searchsorted(times, key, side="left")
-        nearest = place + (least - 1)
-        inside = nearest < len(times)
-        reach = np.where(inside, times[np.where(inside, nearest, 0)] - key, MICROSECONDS_PER_DAY)
-        return cls(dense, key, times, place, reach)
+    def of(cls, crowd: _Crowd, least: int) -> _Ring:
+        """Of groups with at least so many events."""
+        dense = np.cumsum(begins(crowd.group)) - 1
+        key = dense * _SPAN + crowd.minute
+        again = np.flatnonzero(crowd.minute <= WIDTHS[-1])
+        times = np.concatenate([key, key[again] + _DAY])
+        order = order_by(times)
+        times, count = times[order], np.concatenate([crowd.count, crowd.count[again]])[order]
+        running = np.concatenate([[0], np.cumsum(count)])
+        before = running[np.searchsorted(times, key)]
+        last = np.searchsorted(running, before + least) - 1
+        inside = last < len(times)
+        reach = np.where(inside, times[np.where(inside, last, 0)] - key, _SPAN)
+        return cls(dense, key, times, running, before, reach)
 
     def crowded(self, width: int) -> Ints:
-        """The events that begin a window of this width with enough events in it."""
-        return np.flatnonzero(self.reach <= width * _MINUTE)
+        """The cells that begin a window of this width with enough events in it."""
+        return np.flatnonzero(self.reach <= width)
 
-    def count(self, event: Ints, width: int) -> Ints:
-        """(n,) how many events are in the windows of this width that begin at these events."""
-        return (
-            np.searchsorted(self.times, self.key[event] + width * _MINUTE, side="right") - self.place[event]
-        )
+    def count(self, cell: Ints, width: int) -> Ints:
+        """(n,) how many events are in the windows of this width that begin at these cells."""
+        end = np.searchsorted(self.times, self.key[cell] + width, side="right")
+        return self.running[end] - self.before[cell]
 
 
-def _shares(
-    events: _Events, ring: _Ring, width: int, subject: Ints, minute: Floats, background: Background
-) -> Floats:
-    """(n,) the rhythm's share of the window of this width that begins at each entry; nan where none is crowded.
+def _shares(crowd: _Crowd, ring: _Ring, width: int, background: Background) -> Floats:
+    """(moments,) the rhythm's share of the window of this width that begins at each; nan where none is crowded.
 
     What is crowded on one weekday, or when other windows are taken out, is crowded on all days.
     """
     crowded = ring.crowded(width)
-    entry = events.entry[crowded[events.group[crowded] % _GROUPS == _ALL_DAYS]]
-    shares = np.full(len(subject), np.nan)
-    shares[entry] = background.share(subject[entry], minute[entry], float(width))
+    cell = crowded[crowd.group[crowded] % _GROUPS == _ALL_DAYS]
+    shares = np.full(int(crowd.moment.max(initial=-1)) + 1, np.nan)
+    low = crowd.minute[cell].astype(np.float64)
+    shares[crowd.moment[cell]] = background.share(crowd.group[cell] // _GROUPS, low, float(width))
     return shares
 
 
-def _best(events: _Events, ring: _Ring, shares: Mapping[int, Floats]) -> tuple[Windows, _Events]:
-    """The best window of each group that has a good one, and the events of those groups outside it."""
+def _best(crowd: _Crowd, ring: _Ring, shares: Mapping[int, Floats]) -> tuple[Windows, _Crowd]:
+    """The best window of each group that has a good one, and what comes in those groups outside it."""
     # Where the widest window is not crowded, no narrower one is.
     crowded = ring.crowded(max(shares))
     group, reach = ring.dense[crowded], ring.reach[crowded]
-    size = np.bincount(ring.dense)[group].astype(np.float64)
+    size = np.bincount(ring.dense, crowd.count)[group]
     best_gain = np.full(len(crowded), -np.inf)
-    best_width = np.zeros(len(crowded))
+    best_width = np.zeros(len(crowded), dtype=np.int64)
     for width, share in shares.items():
-        of = np.flatnonzero(reach <= width * _MINUTE)
+        of = np.flatnonzero(reach <= width)
         count = ring.count(crowded[of], width).astype(np.float64)
-        expected = size[of] * share[events.entry[crowded[of]]]
+        expected = size[of] * share[crowd.moment[crowded[of]]]
         gain = np.where(count > expected, count * np.log(count / expected) - (count - expected), 0.0)
         best_width[of[gain > best_gain[of]]] = width
         best_gain[of] = np.maximum(best_gain[of], gain)
@@ -176,18 +202,18 @@ def _best(events: _Events, ring: _Ring, shares: Mapping[int, Floats]) -> tuple[W
     good = np.flatnonzero(best_gain >= LEAST_GAIN)
     heads = np.flatnonzero(begins(group[good]))
     if not len(heads):
-        return Windows(heads, np.empty(0), np.empty(0)), events[heads]
+        return Windows(heads, np.empty(0), np.empty(0)), crowd[heads]
     top = np.repeat(np.maximum.reduceat(best_gain[good], heads), np.diff(heads, append=len(good)))
     at_top = good[best_gain[good] == top]
     chosen = at_top[begins(group[at_top])]
-    low, width_of = events.minute[crowded[chosen]], best_width[chosen]
+    low, width_of = crowd.minute[crowded[chosen]], best_width[chosen]
     number = np.full(int(ring.dense[-1]) + 1, -1)
     number[group[chosen]] = np.arange(len(chosen))
     found = number[ring.dense]
     left = np.flatnonzero(found >= 0)
-    window = found[left]
-    outside = (events.minute[left] - low[window]) % _DAY > width_of[window]
-    return Windows(events.group[crowded[chosen]] // _GROUPS, low, width_of), events[left[outside]]
+    outside = (crowd.minute[left] - low[found[left]]) % _DAY > width_of[found[left]]
+    subject = crowd.group[crowded[chosen]] // _GROUPS
+    return Windows(subject, low.astype(np.float64), width_of + _TO_ITS_END), crowd[left[outside]]
 
 
 def _distinct(found: list[Windows]) -> Windows:
@@ -198,7 +224,8 @@ def _distinct(found: list[Windows]) -> Windows:
     subject = np.concatenate([w.subject for w in found])
     low = np.concatenate([w.low for w in found])
     width = np.concatenate([w.width for w in found])
-    keys = np.stack([subject, (low // 15).astype(np.int64), ((low + width) // 15).astype(np.int64)], axis=1)
+    ends = (low + width) // 15
+    keys = np.stack([subject, (low // 15).astype(np.int64), ends.astype(np.int64)], axis=1)
     _, first = np.unique(keys, axis=0, return_index=True)
     first = np.sort(first)
     return Windows(subject[first], low[first], width[first])

@@ -175,7 +175,6 @@ CONSEQUENCES = (
     "Never runs commands before 09:00",
     "Never runs commands on weekdays after 18:00",
     "Never runs git on weekends",
-    "Never runs make on weekends",
 )
 """True of the demo by the way it is made, though nobody planted them."""
 

@@ -189,3 +189,29 @@ def test_a_busy_morning_is_usual_and_a_crowd_about_an_hour_is_not() -> None:
     """Of what comes between eight and noon, a third comes between nine and ten twenty; a crowd comes alone."""
     assert about([480 + 2.5 * n for n in range(96)], 540, 80) > 1 / 3
     assert about([540 + n % 20 for n in range(60)], 540, 20) < 0.01
+
+
+def shares_at(others: int, low: float, width: float) -> tuple[float, float]:
+    """Smoothed and close share of a window, of so many others between ten and eleven, for a subject of ten at noon."""
+    minutes = [600 + 60 * (n + 0.5) / others for n in range(others)] + [720.0] * 10
+    log = log_of([("ada", "calendar", n % 10, int(m)) for n, m in enumerate(minutes)])
+    own = OwnTimes.of(np.zeros(10, dtype=np.int64), np.full(10, 720.0), 1)
+    background = Background(Rhythm.of(log), own, np.array([0]), np.array([0]))
+    window = np.array([0]), np.array([low]), np.array([width])
+    return float(background.share(*window)[0]), float(background.close_share(*window)[0])
+
+
+def test_a_busy_hour_is_busy_to_its_end_where_others_are_many() -> None:
+    """A third of all others come between 10:40 and 11:00; smoothed about it, that looks like less."""
+    smoothed, close = shares_at(3000, low=640, width=20)
+    assert smoothed < 0.25
+    assert close == pytest.approx(1 / 3, abs=0.02)
+    few_smoothed, few_close = shares_at(12, low=640, width=20)
+    assert few_close == pytest.approx(few_smoothed, rel=0.25)
+
+
+def test_what_is_left_out_in_part_counts_in_part() -> None:
+    log = log_of([("ada", "calendar", day, 420) for day in range(4)] + [("ada", "calendar", 5, 900)])
+    rhythm = Rhythm.of(log, np.where(log.minute == 420, 0.75, 0.0))
+    assert (rhythm.of_user[0, BINS], rhythm.of_type[0, BINS]) == (2.0, 2.0)
+    assert rhythm.week_of_user.sum() == rhythm.week_of_type.sum() == 2.0

@@ -72,12 +72,21 @@ class TemporalDetector:
             return Candidates.none(self.type)
         slots = with_tolerance(log, times, slots, self.least_tolerance)
         hypotheses = slot_hypotheses(subjects, times, slots)
-        # What certain slots account for is no background: the null is fitted anew without it ("peeling").
-        certain = is_sure(slots, hypotheses, settings)
-        kept = np.zeros(len(log), dtype=np.bool_)
-        kept[times.event[supporting(log, times, slots[certain])[1]]] = True
-        slots = replace(slots, null_rate=final_null_rates(log, subjects, slots, kept))
+        certain = slots[is_sure(slots, hypotheses, settings)]
+        null_rate = final_null_rates(log, subjects, slots, _accounted_for(log, times, certain))
+        slots = replace(slots, null_rate=null_rate)
         return _candidates(log, subjects, times, slots, hypotheses)
+
+
+def _accounted_for(log: Log, times: Times, certain: Slots) -> Floats:
+    """(events,) the share of each event that certain slots account for.
+
+    That is no background: the null is fitted anew without it ("peeling"). What would come by chance as well stays.
+    """
+    slot, entry = supporting(log, times, certain)
+    share = np.zeros(len(log))
+    np.maximum.at(share, times.event[entry], 1 - certain.null_rate[slot] / certain.rate[slot])
+    return share
 
 
 def _candidates(log: Log, subjects: Subjects, times: Times, slots: Slots, hypotheses: Floats) -> Candidates:
