@@ -137,19 +137,25 @@ class _Numbered:
     Attributes:
         keys: (events,) group and number of each event in one number, sorted.
         size: (groups,) events of each group.
+        in_order: whether the events come group after group, as they do by person.
     """
 
     keys: Ints
     size: Ints
+    in_order: bool
 
     @classmethod
     def of(cls, group: Ints) -> _Numbered:
         """Of the group of each event."""
-        return cls(np.sort(group << 32 | np.arange(len(group))), np.bincount(group))
+        keys = group << 32 | np.arange(len(group))
+        return cls(np.sort(keys), np.bincount(group), bool((group[1:] >= group[:-1]).all()))
 
     def before(self, group: Ints, event: Ints) -> Ints:
         """(n,) events of each group, and of all groups before it, with a smaller number than each event."""
-        return np.searchsorted(self.keys, group << 32 | event)
+        if not self.in_order:
+            return np.searchsorted(self.keys, group << 32 | event)
+        end = np.cumsum(self.size)[group]
+        return np.clip(event, end - self.size[group], end)
 
 
 @dataclass(frozen=True, eq=False)
