@@ -9,9 +9,9 @@ From each event one walks forward to the first event of every other subject:
     A → C         A ────────────────▶ C
                                  A ─▶ C
 
-Counted is block by block of the log, people who fit wholly in one, so memory does not grow with it. Of a person whose log is longer than a block,
-only those pairs go on that stand out in one: in which the second step comes clearly oftener after the first than after
-anything else. Among a million events every subject follows every other hundreds of times.
+Counted is block by block of the log, people who fit wholly in one, so memory does not grow with it. Of a person whose log is
+longer than a block, only those pairs go on that stand out in one: in which the second step comes clearly oftener after the
+first than after anything else. Among a million events every subject follows every other hundreds of times.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Windows: around which times of day a subject's events crowd.
 
-A scan statistic (Naus 1965; Kulldorff 1997): of all windows that begin at the minute of an event and have one of a fixed list
-of widths, the one with the greatest Poisson likelihood ratio ``c·ln(c/e) - (c - e)``, where c events fall into it
+A scan statistic (Naus 1965; Kulldorff 1997): of all windows that begin at the minute of an event and have one of a fixed
+list of widths, the one with the greatest Poisson likelihood ratio ``c·ln(c/e) - (c - e)``, where c events fall into it
 and e would if they followed the person's rhythm. Days are a circle, so a window may run past midnight. A window
 that was found is taken out and the rest is scanned again: a subject may have several times a day.
 

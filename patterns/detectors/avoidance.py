@@ -101,8 +101,9 @@ def _says_something(subjects: Subjects, slots: EmptySlots, certain: Flags) -> Fl
         for slot in order[owner[order] == user].tolist():
             if not any(_covers(subjects, slots, better, slot) for better in kept):
                 kept.append(slot)
-        for slot in kept:
-            others = [other for other in kept if other != slot and certain[other] >= certain[slot]]
+        keep[kept] = True
+        for slot in reversed(kept):
+            others = [o for o in kept if keep[o] and o != slot and certain[o] >= certain[slot]]
             keep[slot] = not any(_covers(subjects, slots, other, slot) for other in others)
     return keep
 
