@@ -17,7 +17,7 @@ import polars as pl
 
 from observations.schema import concat_observations, unique_observations
 
-IN_MEMORY = 2_000_000
+IN_MEMORY = 1_500_000
 """Observations that are held in memory."""
 
 _AT_ONCE = 500_000
