@@ -6,9 +6,11 @@ is the partition as Arrow data; few partitions are under way at a time, so memor
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
 from datetime import datetime
 from io import BytesIO
 from multiprocessing import get_context
@@ -20,6 +22,8 @@ from patterns.settings import Settings
 
 PEOPLE_AT_ONCE = 250_000
 """Observations that are evaluated in one go, as far as people can be parted: bounds memory, changes no answer."""
+
+_THREADS = "POLARS_MAX_THREADS"
 
 WORTH_A_PROCESS = 60_000
 """Observations that take about as long to evaluate as another process takes to start, several times over."""
@@ -40,7 +44,7 @@ def evaluate_parts(
         for part in _parts(frames, PEOPLE_AT_ONCE):
             yield evaluate(part, as_of, settings), part.height
         return
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+    with _threads_of_each(workers), ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         under_way: deque[tuple[Future[bytes], int]] = deque()
         for part in _parts(frames, WORTH_A_PROCESS):
             under_way.append((pool.submit(_evaluate, _packed(part), as_of, settings), part.height))
@@ -73,6 +77,21 @@ def partitions(observations: pl.DataFrame, size: int) -> Iterator[pl.DataFrame]:
     for length in of_row.value_counts().sort("part").get_column("count").to_list():
         yield observations[rows.slice(start, length).sort()]
         start += length
+
+
+@contextmanager
+def _threads_of_each(workers: int) -> Iterator[None]:
+    """While it lasts, processes are started in which polars has its share of the cores: more threads wait for each other.
+
+    It reads that when it is imported, so the environment is the only way to say it.
+    """
+    before = os.environ.get(_THREADS)
+    os.environ[_THREADS] = before or str(max((os.cpu_count() or 1) // workers, 1))
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_THREADS]
 
 
 def _evaluate(part: bytes, as_of: datetime | None, settings: Settings | None) -> bytes:

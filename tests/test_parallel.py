@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
@@ -52,3 +54,15 @@ def test_few_observations_start_no_process(crowd: pl.DataFrame, monkeypatch: pyt
     monkeypatch.setattr(parallel, "ProcessPoolExecutor", None)
     assert detect_in_frame(crowd, workers=8).people == 6
     assert detect_in_frame(crowd.clear(), workers=8).people == 0
+
+
+def test_processes_share_the_cores_and_the_environment_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("POLARS_MAX_THREADS", raising=False)
+    monkeypatch.setattr("os.cpu_count", lambda: 8)
+    with parallel._threads_of_each(3):
+        assert os.environ["POLARS_MAX_THREADS"] == "2"
+    assert "POLARS_MAX_THREADS" not in os.environ
+    monkeypatch.setenv("POLARS_MAX_THREADS", "5")
+    with parallel._threads_of_each(3):
+        assert os.environ["POLARS_MAX_THREADS"] == "5"
+    assert os.environ["POLARS_MAX_THREADS"] == "5"
