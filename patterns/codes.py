@@ -29,6 +29,17 @@ def coded(values: pl.Series) -> tuple[Ints, pl.Series]:
     return code.to_numpy().astype(np.int64), meaning
 
 
+def coded_with_nulls(values: pl.Series) -> Ints:
+    """The same, counted from one; zero where there is no value.
+
+    >>> coded_with_nulls(pl.Series(["b", None, "a"])).tolist()
+    [2, 0, 1]
+    """
+    codes = np.zeros(len(values), dtype=np.int64)
+    codes[values.is_not_null().to_numpy()] = coded(values.drop_nulls())[0] + 1
+    return codes
+
+
 def pair_codes(outer: Ints, inner: Ints) -> Ints:
     """(n,) the place of each pair of numbers among the distinct pairs, in their order.
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from patterns.arrays import Flags, Floats, Ints, distinct, ranges
-from patterns.codes import coded, pair_codes
+from patterns.codes import coded, coded_with_nulls, pair_codes
 from patterns.log import Log
 from patterns.subjects import Subjects
 from patterns.values import Feature
@@ -97,10 +97,7 @@ class Bases:
 def _kind_codes(log: Log) -> Ints:
     if "kind:text" not in log.frame.columns:
         return np.zeros(len(log), dtype=np.int64)
-    kinds = log.frame.get_column("kind:text")
-    codes = np.zeros(len(log), dtype=np.int64)
-    codes[kinds.is_not_null().to_numpy()] = coded(kinds.drop_nulls())[0] + 1
-    return codes
+    return coded_with_nulls(log.frame.get_column("kind:text"))
 
 
 def kinds_of(subjects: Subjects, kind: Ints) -> Ints:

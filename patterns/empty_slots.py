@@ -27,8 +27,9 @@ _CLOSED = -1e6
 """Weight of an hour that a slot found before has taken."""
 
 RULE_OF_SET = np.array([n for n, rule in enumerate(RULES) if rule.family.name == "weekday"])
+"""The rules that say on which days of the week a slot is, all sets of days: their places in `RULES`."""
 DAY_SETS = tuple(RULES[n] for n in RULE_OF_SET)
-"""The rules that say on which days of the week a slot is: all sets of days."""
+"""These rules."""
 IN_SET = np.array([[d in rule.labels for d in range(7)] for rule in DAY_SETS], dtype=np.float64)
 """(day sets, 7) whether each day is in each set, as 0 or 1."""
 _EVERY_DAY: Flags = np.all(IN_SET > 0, axis=1)

@@ -13,6 +13,7 @@ import polars as pl
 
 from patterns.arrays import Flags, Ints, ranges
 from patterns.candidates import Candidates, Rule, Trials
+from patterns.codes import coded_with_nulls
 from patterns.confidence import NEVER
 from patterns.lacks import lacking
 from patterns.lifecycle import Standing
@@ -258,8 +259,7 @@ def _sources(log: Log, support: _Support) -> list[str]:
     patterns = len(support.start) - 1
     if "series:text" not in log.frame.columns:
         return ["observed"] * patterns
-    codes = log.frame.get_column("series:text").rank("dense").cast(pl.Int64).fill_null(0).to_numpy()
-    series = codes[support.event]
+    series = coded_with_nulls(log.frame.get_column("series:text"))[support.event]
     pairs, count = np.unique((support.pattern << 32 | series)[series > 0], return_counts=True)
     most = np.zeros(patterns)
     np.maximum.at(most, pairs >> 32, count)

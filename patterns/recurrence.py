@@ -131,15 +131,14 @@ class Recurrence:
 
     def next_due(self, day: Ints) -> Ints:
         """(days,) the first due day after each day."""
-        days, place = np.unique(day, return_inverse=True)
-        answer = np.empty(len(days), dtype=np.int64)
+        answer = np.empty(len(day), dtype=np.int64)
         ahead = np.arange(1, 64)
         # Any of these rules recurs within 62 days (the 31st: from 1 January's to 31 March's is 59).
-        for block in range(0, len(days), 4096):
-            following = days[block : block + 4096, None] + ahead
-            due = self.due(following.ravel()).reshape(following.shape)
-            answer[block : block + 4096] = following[np.arange(len(following)), due.argmax(axis=1)]
-        return answer[place]
+        for block in range(0, len(day), 4096):
+            days = day[block : block + 4096, None] + ahead
+            due = self.due(days.ravel()).reshape(days.shape)
+            answer[block : block + 4096] = days[np.arange(len(days)), due.argmax(axis=1)]
+        return answer
 
 
 def _price(family: Family, labels: tuple[int, ...]) -> float:

@@ -68,12 +68,12 @@ def find_windows(
         least: events that a window needs.
 
     """
-    crowd = _Crowd.of(subject, weekday, np.floor(minute).astype(np.int64)).of_groups_with(least)
-    whole = _Ring.of(crowd, least)
+    cells = _Minutes.of(subject, weekday, np.floor(minute).astype(np.int64)).of_groups_with(least)
+    whole = _Ring.of(cells, least)
     found: list[Windows] = []
     for widths in WIDTH_CLASSES:
-        shares = {width: _shares(crowd, whole, width, background) for width in widths}
-        left, ring = crowd, whole
+        shares = {width: _shares(cells, whole, width, background) for width in widths}
+        left, ring = cells, whole
         for _ in range(ROUNDS):
             if not len(left.group):
                 break
@@ -85,7 +85,7 @@ def find_windows(
 
 
 @dataclass(frozen=True, eq=False)
-class _Crowd:
+class _Minutes:
     """How many events of each group come in each minute of the day; sorted by group and minute, each once.
 
     A group is a subject on one weekday, or on all days.
@@ -101,7 +101,7 @@ class _Crowd:
     moment: Ints
 
     @classmethod
-    def of(cls, subject: Ints, weekday: Ints, minute: Ints) -> _Crowd:
+    def of(cls, subject: Ints, weekday: Ints, minute: Ints) -> _Minutes:
         """Of events sorted by subject and minute."""
         new = begins(subject, minute)
         moment, first = np.cumsum(new) - 1, np.flatnonzero(new)
@@ -115,10 +115,10 @@ class _Crowd:
         order = order_by(group, moment)
         return cls(group[order], minute[first][moment[order]], count[order], moment[order])
 
-    def __getitem__(self, chosen: Ints | Flags) -> _Crowd:
-        return _Crowd(self.group[chosen], self.minute[chosen], self.count[chosen], self.moment[chosen])
+    def __getitem__(self, chosen: Ints | Flags) -> _Minutes:
+        return _Minutes(self.group[chosen], self.minute[chosen], self.count[chosen], self.moment[chosen])
 
-    def of_groups_with(self, least: int) -> _Crowd:
+    def of_groups_with(self, least: int) -> _Minutes:
         """The cells of those groups that have so many events."""
         dense = np.cumsum(begins(self.group)) - 1
         return self[np.bincount(dense, self.count)[dense] >= least] if len(dense) else self
@@ -145,14 +145,14 @@ class _Ring:
     reach: Ints
 
     @classmethod
-    def of(cls, crowd: _Crowd, least: int) -> _Ring:
+    def of(cls, cells: _Minutes, least: int) -> _Ring:
         """Of groups with at least so many events."""
-        dense = np.cumsum(begins(crowd.group)) - 1
-        key = dense * _SPAN + crowd.minute
-        again = np.flatnonzero(crowd.minute <= WIDTHS[-1])
+        dense = np.cumsum(begins(cells.group)) - 1
+        key = dense * _SPAN + cells.minute
+        again = np.flatnonzero(cells.minute <= WIDTHS[-1])
         times = np.concatenate([key, key[again] + _DAY])
         order = order_by(times)
-        times, count = times[order], np.concatenate([crowd.count, crowd.count[again]])[order]
+        times, count = times[order], np.concatenate([cells.count, cells.count[again]])[order]
         running = np.concatenate([[0], np.cumsum(count)])
         before = running[np.searchsorted(times, key)]
         last = np.searchsorted(running, before + least) - 1
@@ -170,31 +170,31 @@ class _Ring:
         return self.running[end] - self.before[cell]
 
 
-def _shares(crowd: _Crowd, ring: _Ring, width: int, background: Background) -> Floats:
+def _shares(cells: _Minutes, ring: _Ring, width: int, background: Background) -> Floats:
     """(moments,) the rhythm's share of the window of this width that begins at each; nan where none is crowded.
 
     What is crowded on one weekday, or when other windows are taken out, is crowded on all days.
     """
     crowded = ring.crowded(width)
-    cell = crowded[crowd.group[crowded] % _GROUPS == _ALL_DAYS]
-    shares = np.full(int(crowd.moment.max(initial=-1)) + 1, np.nan)
-    low = crowd.minute[cell].astype(np.float64)
-    shares[crowd.moment[cell]] = background.share(crowd.group[cell] // _GROUPS, low, float(width))
+    cell = crowded[cells.group[crowded] % _GROUPS == _ALL_DAYS]
+    shares = np.full(int(cells.moment.max(initial=-1)) + 1, np.nan)
+    low = cells.minute[cell].astype(np.float64)
+    shares[cells.moment[cell]] = background.share(cells.group[cell] // _GROUPS, low, float(width))
     return shares
 
 
-def _best(crowd: _Crowd, ring: _Ring, shares: Mapping[int, Floats]) -> tuple[Windows, _Crowd]:
+def _best(cells: _Minutes, ring: _Ring, shares: Mapping[int, Floats]) -> tuple[Windows, _Minutes]:
     """The best window of each group that has a good one, and what comes in those groups outside it."""
     # Where the widest window is not crowded, no narrower one is.
     crowded = ring.crowded(max(shares))
     group, reach = ring.dense[crowded], ring.reach[crowded]
-    size = np.bincount(ring.dense, crowd.count)[group]
+    size = np.bincount(ring.dense, cells.count)[group]
     best_gain = np.full(len(crowded), -np.inf)
     best_width = np.zeros(len(crowded), dtype=np.int64)
     for width, share in shares.items():
         of = np.flatnonzero(reach <= width)
         count = ring.count(crowded[of], width).astype(np.float64)
-        expected = size[of] * share[crowd.moment[crowded[of]]]
+        expected = size[of] * share[cells.moment[crowded[of]]]
         gain = np.where(count > expected, count * np.log(count / expected) - (count - expected), 0.0)
         best_width[of[gain > best_gain[of]]] = width
         best_gain[of] = np.maximum(best_gain[of], gain)
@@ -202,18 +202,18 @@ def _best(crowd: _Crowd, ring: _Ring, shares: Mapping[int, Floats]) -> tuple[Win
     good = np.flatnonzero(best_gain >= LEAST_GAIN)
     heads = np.flatnonzero(begins(group[good]))
     if not len(heads):
-        return Windows(heads, np.empty(0), np.empty(0)), crowd[heads]
+        return Windows(heads, np.empty(0), np.empty(0)), cells[heads]
     top = np.repeat(np.maximum.reduceat(best_gain[good], heads), np.diff(heads, append=len(good)))
     at_top = good[best_gain[good] == top]
     chosen = at_top[begins(group[at_top])]
-    low, width_of = crowd.minute[crowded[chosen]], best_width[chosen]
+    low, width_of = cells.minute[crowded[chosen]], best_width[chosen]
     number = np.full(int(ring.dense[-1]) + 1, -1)
     number[group[chosen]] = np.arange(len(chosen))
     found = number[ring.dense]
     left = np.flatnonzero(found >= 0)
-    outside = (crowd.minute[left] - low[found[left]]) % _DAY > width_of[found[left]]
-    subject = crowd.group[crowded[chosen]] // _GROUPS
-    return Windows(subject, low.astype(np.float64), width_of + _TO_ITS_END), crowd[left[outside]]
+    outside = (cells.minute[left] - low[found[left]]) % _DAY > width_of[found[left]]
+    subject = cells.group[crowded[chosen]] // _GROUPS
+    return Windows(subject, low.astype(np.float64), width_of + _TO_ITS_END), cells[left[outside]]
 
 
 def _distinct(found: list[Windows]) -> Windows:
