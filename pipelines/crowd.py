@@ -15,6 +15,7 @@ from types import TracebackType
 
 import polars as pl
 
+from observations.errors import SettingError
 from observations.schema import concat_observations, unique_observations
 
 IN_MEMORY = 1_500_000
@@ -62,7 +63,11 @@ class Crowd:
         return len(self._names)
 
     def add(self, frame: pl.DataFrame) -> None:
-        """Take up an observation frame; records that are in several frames are one in the end."""
+        """Take up an observation frame; records that are in several frames are one in the end.
+
+        Raises:
+            SettingError: they are too many for memory, and the temporary folder has no room for them.
+        """
         if frame.is_empty():
             return
         first = frame.get_column("at").min()
@@ -105,5 +110,11 @@ class Crowd:
             parts = concat_observations(some).with_columns(bucket).partition_by(_BUCKET, include_key=True)
             for part in parts:
                 file = Path(self._folder.name) / f"{part.item(0, _BUCKET)}-{self._files:06}.arrow"
-                part.drop(_BUCKET).write_ipc(file)
+                try:
+                    part.drop(_BUCKET).write_ipc(file)
+                except OSError as error:
+                    raise SettingError(
+                        f"{file.parent}: what is too much for memory cannot be set down there ({error}); "
+                        "set TMPDIR to a folder with more room"
+                    ) from error
             self._files += 1

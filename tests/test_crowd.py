@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from observations.errors import SettingError
 from observations.schema import concat_observations, unique_observations
 from pipelines.batch import detect_in_crowd, detect_in_frame
 from pipelines.crowd import Crowd
@@ -64,6 +65,18 @@ def test_nothing_is_left_behind_when_something_fails(everybody: pl.DataFrame, te
 
     with pytest.raises(RuntimeError):
         fail_with(Crowd(in_memory=100))
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_full_disk_is_said_in_one_line(
+    everybody: pl.DataFrame, temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError("No space left on device (os error 28)")
+
+    monkeypatch.setattr(pl.DataFrame, "write_ipc", full)
+    with Crowd(in_memory=100) as crowd, pytest.raises(SettingError, match=r"No space left.*; set TMPDIR"):
+        crowd.add(everybody)
     assert list(temporary.iterdir()) == []
 
 
