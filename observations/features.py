@@ -9,15 +9,15 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from observations.commands import with_command_features
-from observations.kinds import kinds_of
-from observations.similar import join_near_identical
+from observations.shell.parse import with_command_features
+from observations.titles.normalize import kinds_of
+from observations.titles.similarity import join_near_identical
 
 FEATURES: Mapping[str, pl.DataType] = {
     "minute": pl.Float64(),  # minutes since the local midnight; null for a thing of the whole day
     "day": pl.Date(),  # the local day
     "weekday": pl.Int8(),  # of the local day, Monday 0
-    "kind:text": pl.String(),  # the kind of thing (`observations.kinds`); null where nothing says
+    "kind:text": pl.String(),  # the kind of thing (`observations.titles.normalize`); null where nothing says
 }
 """Columns that `with_features` adds, with their dtypes."""
 
@@ -35,7 +35,7 @@ def with_features(frame: pl.DataFrame, *, join_similar: bool = True) -> pl.DataF
         frame: observations (`observations.schema`). Columns of these names are replaced; a ``kind:text`` that a
             source gave stays where nothing else says what kind of thing it is.
         join_similar: whether titles of one user and type in slightly other words are one kind
-            (`observations.similar`). What kind a title is then depends on the other titles in the frame.
+            (`observations.titles.similarity`). What kind a title is then depends on the other titles in the frame.
 
     """
     local = pl.col("local")

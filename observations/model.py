@@ -10,7 +10,7 @@ from typing import Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, field_validator
 
-from observations.civil import zone
+from observations.civil_time import zone
 
 FeatureValue = str | bool | float | list[str]
 """What a feature can be. Null means "does not have it" and is dropped."""

@@ -25,7 +25,7 @@ import numpy as np
 import orjson
 import polars as pl
 
-from observations.civil import WEEKDAYS
+from observations.civil_time import WEEKDAYS
 from patterns.arrays import Flags, Floats, Ints, ranges
 from patterns.evaluate import log_of
 from patterns.log import MICROSECONDS_PER_DAY, Log, day_key, weekday_of

@@ -15,7 +15,7 @@ from typing import Any, cast
 import numpy as np
 import polars as pl
 
-from observations.civil import WEEKDAYS
+from observations.civil_time import WEEKDAYS
 from observations.features import FEATURES
 from observations.schema import split_column
 from patterns.recurrence import named

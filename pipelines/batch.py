@@ -11,9 +11,9 @@ from pathlib import Path
 import polars as pl
 
 from observations.errors import SettingError
-from observations.ingest.base import ReadOptions
-from observations.ingest.reading import ReadingReport, read_observations
-from observations.ingest.sources import find_sources
+from observations.ingest.discovery import find_sources
+from observations.ingest.read import ReadingReport, read_observations
+from observations.ingest.toolkit.reader import ReadOptions
 from patterns.explain import Explanation, explain
 from patterns.frame import PATTERNS
 from patterns.model import Pattern, read_patterns, write_patterns

@@ -10,7 +10,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-from observations.ingest.base import ReadOptions
+from observations.ingest.toolkit.reader import ReadOptions
 from pipelines.batch import detect_in_crowd
 from pipelines.crowd import Crowd
 from pipelines.listing import Format, counted, listing_options, print_listing

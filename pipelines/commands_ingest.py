@@ -10,10 +10,10 @@ import click
 import polars as pl
 
 from observations.errors import SettingError
-from observations.ingest.base import Batch, ReadOptions
-from observations.ingest.reading import ReadingReport, read_sources
-from observations.ingest.sources import find_sources
-from observations.ingest.writing import write_ndjson, write_parquet
+from observations.export import write_ndjson, write_parquet
+from observations.ingest.discovery import find_sources
+from observations.ingest.read import ReadingReport, read_sources
+from observations.ingest.toolkit.reader import Batch, ReadOptions
 from pipelines.explaining import explain
 from pipelines.options import reading_options
 from pipelines.reporting import check_reading, reading_progress, report_reading

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from observations.ingest.base import Note, ReadOptions
+from observations.ingest.toolkit.reader import Note, ReadOptions
 from pipelines.options import as_of_option, record_options, store_option
 from pipelines.reporting import LINES_A_SOURCE, plural
 

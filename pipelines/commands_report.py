@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from observations.ingest.base import ReadOptions
-from observations.ingest.reading_report import ReadingReport
+from observations.ingest.read_report import ReadingReport
+from observations.ingest.toolkit.reader import ReadOptions
 from pipelines.options import instant_option, record_options, store_option
 from pipelines.reporting import plural, read_watched, working
 

@@ -17,7 +17,7 @@ import numpy as np
 import orjson
 import polars as pl
 
-from observations.civil import WEEKDAYS
+from observations.civil_time import WEEKDAYS
 from observations.features import with_features
 from patterns.counting import count_rules
 from patterns.log import weekday_of

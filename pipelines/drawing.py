@@ -17,7 +17,7 @@ import polars as pl
 from markupsafe import Markup, escape
 from rich.text import Text
 
-from observations.civil import WEEKDAYS
+from observations.civil_time import WEEKDAYS
 from patterns.settings import Settings
 
 SPARK_WEEKS = 26

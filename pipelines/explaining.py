@@ -9,7 +9,7 @@ from textwrap import wrap
 from rich.console import Console
 from rich.text import Text
 
-from observations.ingest.reading_report import ReadingReport, SourceReport
+from observations.ingest.read_report import ReadingReport, SourceReport
 
 WIDTH_OF_NO_TERMINAL = 200
 """Columns of a table in a file or a pipe, where nobody sees a right margin."""

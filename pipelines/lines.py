@@ -16,7 +16,7 @@ from typing import BinaryIO, Protocol
 
 import orjson
 
-from observations.ingest.ndjson import LONGEST_LINE
+from observations.ingest.json_logs.ndjson import LONGEST_LINE
 from pipelines.store.writing import Position
 
 PIECE_BYTES = 2**21

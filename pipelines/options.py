@@ -11,10 +11,10 @@ from typing import Any
 import click
 import tzlocal
 
-from observations.civil import to_instant, zone
+from observations.civil_time import to_instant, zone
 from observations.errors import SettingError
-from observations.ingest.base import ReadOptions
-from observations.ingest.timestamps import parse_timestamp
+from observations.ingest.tabular.timestamps import parse_timestamp
+from observations.ingest.toolkit.reader import ReadOptions
 
 Command = Callable[..., None]
 

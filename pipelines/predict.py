@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from observations.civil import to_instant, zone
+from observations.civil_time import to_instant, zone
 from observations.errors import SettingError
 from observations.features import with_features
 from patterns.matching import Event, events_of, reach, waiting_since
@@ -191,7 +191,7 @@ def zone_of(observations: pl.DataFrame) -> tzinfo:
 
 
 def _placed(local: datetime, where: tzinfo) -> datetime:
-    """A wall clock in its zone; gaps and folds as `observations.civil` has them."""
+    """A wall clock in its zone; gaps and folds as `observations.civil_time` has them."""
     name = getattr(where, "key", None)
     if name is None:
         return local.replace(tzinfo=where)

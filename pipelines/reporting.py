@@ -15,10 +15,10 @@ from rich.console import Console
 from rich.status import Status
 
 from observations.errors import SettingError, SourceError, did_you_mean
-from observations.ingest.base import Batch, ReadOptions
-from observations.ingest.reading import read_sources
-from observations.ingest.reading_report import ReadingReport, SourceReport
-from observations.ingest.sources import find_sources
+from observations.ingest.discovery import find_sources
+from observations.ingest.read import read_sources
+from observations.ingest.read_report import ReadingReport, SourceReport
+from observations.ingest.toolkit.reader import Batch, ReadOptions
 from observations.schema import concat_observations, unique_observations
 
 LINES_A_SOURCE = 20

@@ -10,7 +10,7 @@ import orjson
 import polars as pl
 
 from observations.errors import SettingError
-from observations.privacy import redact
+from observations.privacy.redact import redact
 from patterns.candidates import PatternType
 from patterns.frame import PATTERNS
 from patterns.model import Pattern, read_patterns

@@ -27,8 +27,8 @@ from types import FrameType
 
 import polars as pl
 
-from observations.ingest.base import Note, ReadOptions, complete
-from observations.ingest.ndjson import NdjsonReading
+from observations.ingest.json_logs.ndjson import NdjsonReading
+from observations.ingest.toolkit.reader import Note, ReadOptions, complete
 from pipelines.evaluator import AT_ONCE, Evaluator
 from pipelines.lines import Lines, LineSource
 from pipelines.store.changes import Change

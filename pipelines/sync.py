@@ -11,10 +11,10 @@ from pathlib import Path
 import orjson
 
 from observations.errors import SourceError
-from observations.ingest.base import ReadOptions
-from observations.ingest.calendar import CALENDAR
-from observations.ingest.reading import ReadingReport, read_sources
-from observations.ingest.sources import find_sources
+from observations.ingest.discovery import find_sources
+from observations.ingest.ical.calendar import CALENDAR
+from observations.ingest.read import ReadingReport, read_sources
+from observations.ingest.toolkit.reader import ReadOptions
 from pipelines.reporting import reading_progress
 from pipelines.store.changes import Change
 from pipelines.store.store import Store

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import polars as pl
 
-from observations.ingest.base import Note, ReadOptions, Source, complete
-from observations.ingest.calendar import CALENDAR
+from observations.ingest.ical.calendar import CALENDAR
+from observations.ingest.toolkit.reader import Note, ReadOptions, Source, complete
 from observations.schema import check_observations, concat_observations
 
 BERLIN = ReadOptions(until=datetime(2030, 1, 1, tzinfo=UTC), tz="Europe/Berlin")

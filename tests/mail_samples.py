@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import polars as pl
 
-from observations.ingest.base import Note, Reader, ReadOptions, Source, complete
-from observations.ingest.mail import MBOX
+from observations.ingest.mail.mailbox import MBOX
+from observations.ingest.toolkit.reader import Note, Reader, ReadOptions, Source, complete
 from observations.schema import concat_observations
 
 ENVELOPE = "From ada@example.com Mon Mar  4 09:00:00 2024"

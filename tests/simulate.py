@@ -12,8 +12,8 @@ from datetime import UTC, date, datetime, time, timedelta
 import numpy as np
 import polars as pl
 
-from observations.civil import to_instant
-from observations.ingest.base import ReadOptions, Records, Value, complete
+from observations.civil_time import to_instant
+from observations.ingest.toolkit.reader import ReadOptions, Records, Value, complete
 from patterns.candidates import PatternType
 
 OPTIONS = ReadOptions(until=datetime(2100, 1, 1, tzinfo=UTC))

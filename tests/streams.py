@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from observations.ingest.base import Note, ReadOptions
+from observations.ingest.toolkit.reader import Note, ReadOptions
 from pipelines.lines import LineSource, Pipe
 from pipelines.store.changes import Change
 from pipelines.store.store import Store

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from observations.ingest.activitywatch import ACTIVITYWATCH
-from observations.ingest.base import Note, ReadOptions, Source
+from observations.ingest.json_logs.activitywatch import ACTIVITYWATCH
+from observations.ingest.toolkit.reader import Note, ReadOptions, Source
 from observations.schema import check_observations, concat_observations
 from tests.log_strategies import damaged
 

@@ -13,8 +13,8 @@ from click.testing import CliRunner, Result
 from freezegun import freeze_time
 
 from observations.errors import SettingError
-from observations.ingest.base import Records
-from observations.ingest.writing import to_ndjson
+from observations.export import to_ndjson
+from observations.ingest.toolkit.reader import Records
 from observations.schema import concat_observations
 from pipelines import Store
 from pipelines.cli import main

@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from observations.errors import SourceError
-from observations.ingest import sqlite_files
-from observations.ingest.atuin import ATUIN
-from observations.ingest.base import Note, ReadOptions, Source
+from observations.ingest.shell_history.atuin import ATUIN
+from observations.ingest.toolkit import sqlite_files
+from observations.ingest.toolkit.reader import Note, ReadOptions, Source
 from observations.schema import check_observations, concat_observations
 
 SHARED = Path(__file__).parents[1].parent / "shared"

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from observations.ingest import READERS, history
-from observations.ingest.base import Note, ReadOptions, Source
-from observations.ingest.bash import BASH
+from observations.ingest.registry import READERS
+from observations.ingest.shell_history import command_frames as history
+from observations.ingest.shell_history.bash import BASH
+from observations.ingest.toolkit.reader import Note, ReadOptions, Source
 from observations.schema import check_observations, concat_observations
 
 SHARED = Path(__file__).parents[1].parent / "shared"

@@ -11,9 +11,9 @@ import polars as pl
 import pytest
 
 from observations.errors import SourceError
-from observations.ingest.base import ReadOptions, Source
-from observations.ingest.calendar import CALENDAR
-from observations.ingest.reading import read_observations
+from observations.ingest.ical.calendar import CALENDAR
+from observations.ingest.read import read_observations
+from observations.ingest.toolkit.reader import ReadOptions, Source
 from tests.ics_samples import BERLIN, VTIMEZONE, calendar, event, instants, read, said, starts, values
 
 SHARED = Path(__file__).parents[1].parent / "shared"
@@ -553,7 +553,7 @@ def test_every_real_calendar_is_read_without_a_reject() -> None:
 def test_a_file_too_large_for_a_calendar_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is read as a whole, so there is a limit, and it is said."""
     content = calendar("UID:a\nDTSTART:20260302T090000Z").encode()
-    monkeypatch.setattr("observations.ingest.calendar.LARGEST_BYTES", len(content))
+    monkeypatch.setattr("observations.ingest.ical.calendar.LARGEST_BYTES", len(content))
     assert read(content, BERLIN)[0].height == 1
     with pytest.raises(SourceError, match="is not read; export fewer years"):
         read(content + b"\n", BERLIN)

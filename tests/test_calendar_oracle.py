@@ -14,7 +14,7 @@ import recurring_ical_events  # type: ignore[import-untyped]
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from observations.ingest.base import ReadOptions
+from observations.ingest.toolkit.reader import ReadOptions
 from tests.ics_samples import calendar, read
 
 GOOGLE = Path(__file__).parents[1].parent / "shared" / "real" / "rie-issue42-google-4778-events.ics"

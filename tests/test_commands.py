@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from observations.commands import Command, parse_command, parse_series, with_command_features
-from observations.ingest.base import Records
-from observations.programs import FAMILIES, WRAPPERS
+from observations.ingest.toolkit.reader import Records
 from observations.schema import check_observations
+from observations.shell.parse import Command, parse_command, parse_series, with_command_features
+from observations.shell.programs import FAMILIES, WRAPPERS
 
 PIECES = (
     *("git", "-C", "a", "x=1", "run", "compose", "make", "sudo", "gh", "pr", "gcloud", "python", "-m", "npm"),

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from observations.errors import SourceError
-from observations.ingest import csv_table
-from observations.ingest.base import Note, ReadOptions, Source
-from observations.ingest.csv_table import CSV
+from observations.ingest.tabular import csv_table
+from observations.ingest.tabular.csv_table import CSV
+from observations.ingest.toolkit.reader import Note, ReadOptions, Source
 from observations.schema import check_observations, concat_observations
 from tests.log_strategies import damaged
 

@@ -13,7 +13,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from observations.ingest import READERS
+from observations.ingest.registry import READERS
 from patterns.candidates import PATTERN_TYPES
 from pipelines.cli import COMMANDS, main
 

@@ -14,7 +14,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from observations.errors import SchemaError, SettingError
-from observations.ingest.base import Records, Value
+from observations.ingest.toolkit.reader import Records, Value
 from patterns.evaluate import evaluate
 from patterns.frame import PATTERNS
 from patterns.settings import Settings

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from dateutil.rrule import rrulestr
 
-from observations.ingest.base import Records
+from observations.ingest.toolkit.reader import Records
 from observations.schema import concat_observations
 from patterns.evaluate import evaluate
 from tests.simulate import START, nobody_in_particular, observations, wall

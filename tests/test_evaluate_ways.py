@@ -11,7 +11,7 @@ import orjson
 import polars as pl
 import pytest
 
-from observations.ingest.base import Records, Value
+from observations.ingest.toolkit.reader import Records, Value
 from observations.schema import concat_observations
 from patterns.evaluate import evaluate
 from tests.simulate import FRIENDS, every, nobody_in_particular, observations

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from observations.ingest import history
-from observations.ingest.base import Note, ReadOptions, Source
-from observations.ingest.fish import FISH, unescaped
-from observations.privacy import redact
+from observations.ingest.shell_history import command_frames as history
+from observations.ingest.shell_history.fish import FISH, unescaped
+from observations.ingest.toolkit.reader import Note, ReadOptions, Source
+from observations.privacy.redact import redact
 from observations.schema import check_observations, concat_observations
 
 SHARED = Path(__file__).parents[1].parent / "shared"

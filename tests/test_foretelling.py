@@ -11,7 +11,7 @@ import orjson
 import polars as pl
 import pytest
 
-from observations.ingest.base import Records, Value
+from observations.ingest.toolkit.reader import Records, Value
 from pipelines import Change, Store
 from pipelines.store.store import clock_at
 from pipelines.store.tables import patterns, people

@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from observations.errors import SettingError, StoreError
-from observations.ingest.base import Records
+from observations.ingest.toolkit.reader import Records
 from observations.schema import concat_observations
 from pipelines import Store, detect
 from pipelines.cli import main

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from observations.errors import SourceError
-from observations.ingest.base import ReadOptions, Source
-from observations.ingest.reading import ReadingReport, read_sources
+from observations.ingest.read import ReadingReport, read_sources
+from observations.ingest.toolkit.reader import ReadOptions, Source
 from observations.schema import check_observations
 from tests.export_samples import WRITERS, Writer, eml
 from tests.log_strategies import damaged

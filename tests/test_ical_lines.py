@@ -6,7 +6,7 @@ import codecs
 
 import pytest
 
-from observations.ingest.ical_lines import Component, Damage, Property, parse_calendars
+from observations.ingest.ical.parser import Component, Damage, Property, parse_calendars
 
 WHOLE = "BEGIN:VCALENDAR\nX-WR-TIMEZONE:Europe/Oslo\nBEGIN:VEVENT\nUID:a\nSUMMARY:Tea\nEND:VEVENT\nEND:VCALENDAR\n"
 

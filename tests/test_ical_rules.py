@@ -11,8 +11,8 @@ from dateutil.rrule import rrulestr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from observations.ingest.ical_expand import MOST_A_DAY, expand
-from observations.ingest.ical_rules import RuleError, parse_rule
+from observations.ingest.ical.rrule import RuleError, parse_rule
+from observations.ingest.ical.rrule_expand import MOST_A_DAY, expand
 
 START = datetime(1997, 9, 2, 9)
 

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tzlocal.windows_tz import win_tz
 
-from observations.ingest.ical_display_names import DISPLAY_NAMES
-from observations.ingest.ical_lines import Component, parse_calendars
-from observations.ingest.ical_zones import (
+from observations.ingest.ical.outlook_timezones import DISPLAY_NAMES
+from observations.ingest.ical.parser import Component, parse_calendars
+from observations.ingest.ical.timezones import (
     RuleZone,
     ZoneRules,
     Zones,

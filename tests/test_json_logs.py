@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from observations.ingest import json_stream
-from observations.ingest.base import Note, ReadOptions, Source
-from observations.ingest.json_logs import JSON
-from observations.ingest.json_stream import BrokenJson, JsonStream
+from observations.ingest.json_logs import stream as json_stream
+from observations.ingest.json_logs.documents import JSON
+from observations.ingest.json_logs.stream import BrokenJson, JsonStream
+from observations.ingest.toolkit.reader import Note, ReadOptions, Source
 from observations.schema import check_observations, concat_observations
 from tests.log_strategies import damaged
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from observations.kinds import kinds_of
+from observations.titles.normalize import kinds_of
 
 WORDS = ("planning", "harvest", "dentist", "zoë", "会議", "встреча", "naïve", "k8s", "straße")
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from observations.errors import SettingError
 from observations.features import with_features
-from observations.ingest.base import ReadOptions, Records, complete
+from observations.ingest.toolkit.reader import ReadOptions, Records, complete
 from patterns.log import ActiveDays, Log, occasions, weekday_of
 from patterns.settings import Settings
 from tests.naive import DAY, HOUR

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from observations.ingest.base import Records
+from observations.ingest.toolkit.reader import Records
 from observations.schema import concat_observations
 from patterns import follows
 from patterns.evaluate import evaluate

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from observations.ingest.mail_addresses import Address, addresses_in, parse_addresses, person_behind_list
+from observations.ingest.mail.addresses import Address, addresses_in, parse_addresses, person_behind_list
 from tests.mail_samples import read_one
 
 WRITTEN = {

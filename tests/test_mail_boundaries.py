@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from observations.ingest import mail_boundaries
-from observations.ingest.mail_boundaries import begins_mbox, find_messages, read_first_header
+from observations.ingest.mail import mbox as mail_boundaries
+from observations.ingest.mail.mbox import begins_mbox, find_messages, read_first_header
 from tests.mail_samples import ENVELOPE, mail, mbox
 
 

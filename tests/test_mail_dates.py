@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from observations.ingest.mail_dates import MailDate, parse_date, parse_envelope_date, parse_received_date
+from observations.ingest.mail.dates import MailDate, parse_date, parse_envelope_date, parse_received_date
 
 SPELLINGS = {
     "Thu, 6 Oct 2022 12:27:13 +0200 (GMT+02:00)": "2022-10-06T12:27:13+02:00",

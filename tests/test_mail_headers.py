@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from observations.ingest.mail_headers import (
+from observations.ingest.mail.headers import (
     LONGEST_TEXT,
     decode_text,
     first_message_id,

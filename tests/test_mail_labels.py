@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from observations.ingest.mail_labels import Labels, parse_labels, role_of, role_of_place
+from observations.ingest.mail.folders import Labels, parse_labels, role_of, role_of_place
 
 
 @pytest.mark.parametrize(

@@ -11,12 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from observations import privacy
-from observations.ingest import base, ndjson, timestamps
-from observations.ingest.base import Batch, Note, ReadOptions, Source, complete
-from observations.ingest.ndjson import NDJSON, NdjsonReading
-from observations.ingest.ndjson_columns import FastPath
-from observations.ingest.rows import observe_rows
+from observations.ingest.json_logs import ndjson
+from observations.ingest.json_logs.ndjson import NDJSON, NdjsonReading
+from observations.ingest.json_logs.ndjson_fast_path import FastPath
+from observations.ingest.tabular import timestamps
+from observations.ingest.tabular.contract_fields import observe_rows
+from observations.ingest.toolkit import reader as base
+from observations.ingest.toolkit.reader import Batch, Note, ReadOptions, Source, complete
+from observations.privacy import redact as privacy
 from observations.schema import check_observations, concat_observations
 from tests.log_strategies import RECORDS, damaged
 from tests.log_strategies import ndjson as written

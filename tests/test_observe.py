@@ -19,7 +19,7 @@ import polars as pl
 import pytest
 from sqlalchemy import func, select
 
-from observations.ingest.writing import to_ndjson
+from observations.export import to_ndjson
 from observations.schema import concat_observations
 from pipelines import Store, detect
 from pipelines.store.store import clock_at

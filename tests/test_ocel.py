@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from observations.errors import SourceError
-from observations.ingest.base import Note, ReadOptions, Source
-from observations.ingest.ocel import OCEL
+from observations.ingest.process_logs.ocel import OCEL
+from observations.ingest.toolkit.reader import Note, ReadOptions, Source
 from observations.schema import check_observations, concat_observations
 from tests.log_strategies import damaged
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from observations.ingest import READERS
-from observations.ingest.base import ReadOptions
-from observations.ingest.reading import ReadingReport, read_sources
-from observations.ingest.sources import find_sources
+from observations.ingest.discovery import find_sources
+from observations.ingest.read import ReadingReport, read_sources
+from observations.ingest.registry import READERS
+from observations.ingest.toolkit.reader import ReadOptions
 from tests.export_samples import WRITERS, Writer, eml, mbox
 
 OPTIONS = ReadOptions(until=datetime(2027, 1, 1, tzinfo=UTC), tz="Europe/Berlin", me=("maya@example.com",))

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from observations.errors import SourceError
-from observations.ingest import parquet
-from observations.ingest.base import Note, ReadOptions, Source, complete
-from observations.ingest.ndjson import NDJSON
-from observations.ingest.parquet import PARQUET
+from observations.ingest.json_logs.ndjson import NDJSON
+from observations.ingest.tabular import parquet
+from observations.ingest.tabular.parquet import PARQUET
+from observations.ingest.toolkit.reader import Note, ReadOptions, Source, complete
 from observations.schema import check_observations, concat_observations
 from tests.log_strategies import RECORDS, damaged, ndjson
 

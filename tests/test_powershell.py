@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from observations.ingest.base import Note, ReadOptions, Source
-from observations.ingest.powershell import POWERSHELL
+from observations.ingest.shell_history.powershell import POWERSHELL
+from observations.ingest.toolkit.reader import Note, ReadOptions, Source
 
 OPTIONS = ReadOptions(until=datetime(2030, 1, 1, tzinfo=UTC))
 

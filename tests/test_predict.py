@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from dateutil.rrule import rrulestr
 
 from observations.errors import SettingError
-from observations.ingest.base import Records
+from observations.ingest.toolkit.reader import Records
 from observations.schema import concat_observations
 from patterns.evaluate import evaluate
 from patterns.frame import PATTERNS

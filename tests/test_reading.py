@@ -15,12 +15,14 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from observations.errors import SourceError
-from observations.ingest import READERS, reading_report, recognition
-from observations.ingest.base import Batch, ReadOptions, Source
-from observations.ingest.reading import Seen, read_observations, read_sources
-from observations.ingest.reading_report import ReadingReport, SourceReport
-from observations.ingest.recognition import recognise
-from observations.ingest.sources import find_sources
+from observations.ingest import format_detection as recognition
+from observations.ingest import read_report as reading_report
+from observations.ingest.discovery import find_sources
+from observations.ingest.format_detection import recognise
+from observations.ingest.read import Seen, read_observations, read_sources
+from observations.ingest.read_report import ReadingReport, SourceReport
+from observations.ingest.registry import READERS
+from observations.ingest.toolkit.reader import Batch, ReadOptions, Source
 from observations.schema import ORDER, check_observations, empty_observations
 from tests.log_strategies import RECORDS, ndjson
 
@@ -138,7 +140,7 @@ def test_a_source_that_fails_on_the_way_keeps_what_came_before(error: Exception)
         return Source("log.ndjson", lambda: Failing(content), found_in=found_in)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("observations.ingest.ndjson.CHUNK_BYTES", 2**16 + 1)
+        patch.setattr("observations.ingest.json_logs.ndjson.CHUNK_BYTES", 2**16 + 1)
         content *= 200
         frame, report = read_observations([failing("folder")], OPTIONS)
         assert frame.height == 10
@@ -310,7 +312,7 @@ def test_a_reader_s_own_error_is_a_note_for_a_found_source(monkeypatch: pytest.M
 
 def test_a_report_counts_what_a_note_speaks_for() -> None:
     """One note may stand for many records."""
-    from observations.ingest.base import Note
+    from observations.ingest.toolkit.reader import Note
 
     report = ReadingReport({"a": SourceReport("a", "JSON", observations=3)})
     report.add_all([Note("left_out", "a", "x", "…", count=7), Note("reject", "b", "y", "…")])

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import polars as pl
 import pytest
 
-from observations.ingest.base import ReadOptions, Records, complete
+from observations.ingest.toolkit.reader import ReadOptions, Records, complete
 from observations.schema import check_observations
 
 AT = datetime(2026, 3, 2, 8, 30, 0, 123456, tzinfo=UTC)

@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 from lxml import html
 
-from observations.ingest.writing import to_ndjson
+from observations.export import to_ndjson
 from observations.schema import empty_observations
 from patterns.explain import Explanation, explain
 from patterns.frame import PATTERNS

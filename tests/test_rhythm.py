@@ -12,7 +12,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from observations.features import with_features
-from observations.ingest.base import Records
+from observations.ingest.toolkit.reader import Records
 from patterns.arrays import Floats, Ints
 from patterns.log import Log
 from patterns.rhythm import ANY_TIME, BINS, PRIOR, Background, OwnTimes, Rhythm, weekday_factor

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from observations import similar
-from observations.similar import join_near_identical
+from observations.titles import similarity as similar
+from observations.titles.similarity import join_near_identical
 
 
 def kinds(*counted: tuple[str, int], user: str = "me", type: str = "calendar") -> pl.DataFrame:

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from observations.errors import SourceError
-from observations.ingest.base import Source
-from observations.ingest.sources import find_sources
+from observations.ingest.discovery import find_sources
+from observations.ingest.toolkit.reader import Source
 from tests.log_strategies import damaged
 
 

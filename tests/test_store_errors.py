@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from sqlalchemy import event, text
 
 from observations.errors import StoreError
-from observations.ingest.writing import to_ndjson
+from observations.export import to_ndjson
 from pipelines import Store
 from pipelines.cli import main
 from pipelines.commands_observe import warn_of_the_clock

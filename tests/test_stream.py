@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select
 
-from observations.ingest.writing import to_ndjson
+from observations.export import to_ndjson
 from observations.schema import concat_observations
 from pipelines import Store, detect
 from pipelines.lines import Pipe

@@ -13,7 +13,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from observations.features import with_features
-from observations.ingest.base import Records, Value
+from observations.ingest.toolkit.reader import Records, Value
 from patterns.log import Log
 from patterns.settings import Settings
 from patterns.subjects import Subjects, Where, find_subjects

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from observations.ingest.writing import to_ndjson
+from observations.export import to_ndjson
 from pipelines import Store
 from pipelines.cli import main
 from tests.simulate import creature_of_habit, every, regular

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from observations.ingest import timestamps
-from observations.ingest.timestamps import TIMES, parse_timestamp, parse_timestamps
-from observations.ingest.written_times import date_orders, epoch_instant
+from observations.ingest.tabular import timestamps
+from observations.ingest.tabular.timestamp_formats import date_orders, epoch_instant
+from observations.ingest.tabular.timestamps import TIMES, parse_timestamp, parse_timestamps
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ import orjson
 import polars as pl
 import pytest
 
-from observations.civil import to_instant
-from observations.ingest.base import ReadOptions, Records, Source, Value, complete
-from observations.ingest.calendar import CALENDAR
+from observations.civil_time import to_instant
+from observations.ingest.ical.calendar import CALENDAR
+from observations.ingest.toolkit.reader import ReadOptions, Records, Source, Value, complete
 from observations.schema import concat_observations
 from patterns.evaluate import evaluate
 from patterns.settings import Settings

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from observations.ingest.base import ReadOptions
-from observations.ingest.ical_rules import RuleError, parse_rule
-from observations.ingest.vcalendar import modern_rule, without_quoting
+from observations.ingest.ical.rrule import RuleError, parse_rule
+from observations.ingest.ical.vcalendar import modern_rule, without_quoting
+from observations.ingest.toolkit.reader import ReadOptions
 from tests.ics_samples import read
 
 OPTIONS = ReadOptions(until=datetime(2027, 1, 1, tzinfo=UTC), tz="Europe/Berlin")

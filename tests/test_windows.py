@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from observations.features import with_features
-from observations.ingest.base import Records
+from observations.ingest.toolkit.reader import Records
 from patterns.log import Log
 from patterns.rhythm import Background, OwnTimes, Rhythm
 from patterns.settings import Settings

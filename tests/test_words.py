@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from observations.errors import SettingError
-from observations.ingest.base import Records
+from observations.ingest.toolkit.reader import Records
 from observations.schema import concat_observations
 from patterns.candidates import PatternType
 from patterns.model import Pattern

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from observations.ingest import writing
-from observations.ingest.base import ReadOptions, Records, Source, complete
-from observations.ingest.ndjson import NDJSON
-from observations.ingest.writing import to_ndjson, write_ndjson, write_parquet
+from observations import export as writing
+from observations.export import to_ndjson, write_ndjson, write_parquet
+from observations.ingest.json_logs.ndjson import NDJSON
+from observations.ingest.toolkit.reader import ReadOptions, Records, Source, complete
 from observations.schema import concat_observations, empty_observations
 from tests.log_strategies import RECORDS, ndjson
 

@@ -27,7 +27,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from observations.civil import WEEKDAYS
+from observations.civil_time import WEEKDAYS
 from patterns.arrays import Flags, Ints, contains, distinct, ranges
 from patterns.candidates import Candidates, PatternType, Rule, Trials
 from patterns.empty_slots import DAY_SETS, IN_SET, RULE_OF_SET, EmptySlots, find_empty_slots

@@ -26,7 +26,7 @@ from math import ceil
 
 import numpy as np
 
-from observations.civil import clock
+from observations.civil_time import clock
 from patterns.arrays import Flags, Floats, order_by, ranges
 from patterns.candidates import Candidates, PatternType, Trials
 from patterns.log import Log, wall_clock

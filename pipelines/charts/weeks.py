@@ -6,7 +6,7 @@ import altair as alt
 import orjson
 import polars as pl
 
-from observations.civil import WEEKDAYS
+from observations.civil_time import WEEKDAYS
 from observations.features import with_features
 from patterns.phrases import things
 from pipelines.charts.matching import evidence_in

@@ -11,7 +11,7 @@ from typing import cast
 
 import polars as pl
 
-from observations.civil import WEEKDAYS, clock
+from observations.civil_time import WEEKDAYS, clock
 from patterns.explain import Explanation
 from patterns.model import Pattern
 from patterns.phrases import does, things

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from observations.ingest.reading_report import ReadingReport
+from observations.ingest.read_report import ReadingReport
 from patterns.candidates import PATTERN_TYPES
 from patterns.explain import Explanation
 from patterns.settings import Settings

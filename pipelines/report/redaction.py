@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 import polars as pl
 
-from observations.ingest.reading_report import ReadingReport, SourceReport
+from observations.ingest.read_report import ReadingReport, SourceReport
 from observations.schema import BASE
 from patterns.explain import Explanation
 from patterns.phrases import is_place, spoken

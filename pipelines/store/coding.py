@@ -20,7 +20,7 @@ from typing import NamedTuple
 import orjson
 import polars as pl
 
-from observations.ingest.raw_rows import scattered
+from observations.ingest.tabular.row_buffer import scattered
 from observations.schema import BASE, KINDS, concat_observations, feature_columns, split_column
 
 

@@ -14,9 +14,9 @@ import polars as pl
 from sqlalchemy import ColumnElement, Connection, func, select
 
 from observations.errors import SchemaError, StoreError
-from observations.ingest.base import ReadOptions, complete
-from observations.ingest.raw_rows import RawRows
-from observations.ingest.rows import observe_rows
+from observations.ingest.tabular.contract_fields import observe_rows
+from observations.ingest.tabular.row_buffer import RawRows
+from observations.ingest.toolkit.reader import ReadOptions, complete
 from observations.model import Observation
 from observations.schema import (
     check_observations,

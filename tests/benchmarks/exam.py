@@ -10,9 +10,9 @@ from typing import Any
 
 import polars as pl
 
-from observations.ingest.base import ReadOptions, Records, complete
-from observations.ingest.reading import read_observations
-from observations.ingest.sources import find_sources
+from observations.ingest.discovery import find_sources
+from observations.ingest.read import read_observations
+from observations.ingest.toolkit.reader import ReadOptions, Records, complete
 
 SHARED = Path(__file__).parents[3] / "shared"
 

@@ -15,9 +15,9 @@ import icalendar
 import recurring_ical_events  # type: ignore[import-untyped]
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from observations.ingest.base import ReadOptions, Source
-from observations.ingest.calendar import CALENDAR
-from observations.ingest.ical_lines import parse_calendars
+from observations.ingest.ical.calendar import CALENDAR
+from observations.ingest.ical.parser import parse_calendars
+from observations.ingest.toolkit.reader import ReadOptions, Source
 from tests.ics_samples import VTIMEZONE, calendar
 
 EVENTS = 5_000

@@ -12,7 +12,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from observations.features import with_features
-from observations.kinds import kinds_of
+from observations.titles.normalize import kinds_of
 
 ROWS = 1_000_000
 LATIN = ("planning", "harvest", "dentist", "captions", "review")

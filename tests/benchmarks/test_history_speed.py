@@ -21,13 +21,13 @@ import polars as pl
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from observations.commands import parse_series
-from observations.ingest.atuin import ATUIN
-from observations.ingest.base import Reader, ReadOptions, Source
-from observations.ingest.bash import BASH
-from observations.ingest.fish import FISH
-from observations.ingest.zsh import ZSH
-from observations.privacy import redact, redact_series
+from observations.ingest.shell_history.atuin import ATUIN
+from observations.ingest.shell_history.bash import BASH
+from observations.ingest.shell_history.fish import FISH
+from observations.ingest.shell_history.zsh import ZSH
+from observations.ingest.toolkit.reader import Reader, ReadOptions, Source
+from observations.privacy.redact import redact, redact_series
+from observations.shell.parse import parse_series
 
 COMMANDS = 300_000
 OPTIONS = ReadOptions(until=datetime(2030, 1, 1, tzinfo=UTC), tz="Europe/Berlin")

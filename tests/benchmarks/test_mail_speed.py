@@ -16,9 +16,9 @@ from time import process_time
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from observations.ingest.base import ReadOptions, Source
-from observations.ingest.mail import EML, MBOX
-from observations.ingest.mail_boundaries import find_messages
+from observations.ingest.mail.mailbox import EML, MBOX
+from observations.ingest.mail.mbox import find_messages
+from observations.ingest.toolkit.reader import ReadOptions, Source
 
 MESSAGES = 20_000
 OPTIONS = ReadOptions(until=datetime(2030, 1, 1, tzinfo=UTC), tz="Europe/Berlin", me=("me@example.com",))

@@ -19,9 +19,9 @@ import polars as pl
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from observations.ingest.base import ReadOptions, Source
-from observations.ingest.ndjson import NDJSON
-from observations.ingest.writing import to_ndjson
+from observations.export import to_ndjson
+from observations.ingest.json_logs.ndjson import NDJSON
+from observations.ingest.toolkit.reader import ReadOptions, Source
 from observations.schema import concat_observations
 
 ROWS = 200_000
@@ -103,8 +103,8 @@ _READ_IN_SLICES = """
 import re, sys
 from datetime import UTC, datetime
 from pathlib import Path
-from observations.ingest.base import ReadOptions, Source
-from observations.ingest.reading import read_sources
+from observations.ingest.toolkit.reader import ReadOptions, Source
+from observations.ingest.read import read_sources
 options = ReadOptions(until=datetime(2035, 1, 1, tzinfo=UTC), tz="Europe/Berlin")
 source = Source.of_path(Path(sys.argv[1]))
 print(sum(batch.observations.height for batch in read_sources([source], options)))

@@ -26,7 +26,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from observations.ingest.writing import to_ndjson
+from observations.export import to_ndjson
 from observations.schema import concat_observations
 from patterns.explain import explain
 from pipelines import Store

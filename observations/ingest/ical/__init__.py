@@ -1,0 +1,1 @@
+"""Calendars (iCalendar, RFC 5545)."""

@@ -1,0 +1,1 @@
+"""JSON logs: one record a line, arrays, and ActivityWatch."""

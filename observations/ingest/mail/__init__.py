@@ -1,0 +1,1 @@
+"""Mail: mbox files, maildirs and single messages."""

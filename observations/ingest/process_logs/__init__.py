@@ -1,0 +1,1 @@
+"""Event logs of process mining: XES and OCEL."""

@@ -1,0 +1,1 @@
+"""What every reader is written with: the interface, notes, encodings, SQLite files."""

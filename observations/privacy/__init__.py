@@ -1,0 +1,1 @@
+"""Secrets, removed from text before anything is computed or stored."""

@@ -1,0 +1,81 @@
+"""Secrets are taken out of commands and other text before anything is computed or stored.
+
+A password in a history is there by accident, and no habit needs it. `redact` puts `PLACEHOLDER` in its place
+and leaves the rest of the line readable. It knows a secret by one of four things:
+
+- **its own form**: keys of well-known services, JSON web tokens, private key blocks;
+- **its place in a URL**: ``https://user:x@host``;
+- **the name before it**: ``--password x``, ``API_KEY=x``, ``"token": "x"``, ``?sig=x``, ``Authorization: Bearer x``;
+- **the program that takes it**: ``mysql -px``, ``curl -u user:x``, ``echo x | sudo -S`` (`observations.privacy.command_arguments`).
+
+In doubt it redacts: a word too many is unreadable, a password too few is a leak. What only *names* a secret
+stays: ``$TOKEN``, ``--password-stdin``, ``--token-file path``.
+"""
+
+from __future__ import annotations
+
+import re
+
+import polars as pl
+
+from observations.privacy.assignments import NAME_HINTS, PLACEHOLDER, VALUE_FOLLOWS, redact_named
+from observations.privacy.command_arguments import ARGUMENT_HINTS, redact_arguments
+from observations.privacy.prefilter import any_of
+from observations.privacy.tokens import KEY_HINTS, redact_keys
+
+_LONG = 2_000
+"""A longer text goes through every pass: the first looks take time that is quadratic in its length, if it wants."""
+
+FEW = 16
+"""So few texts are looked at sooner one by one than as a column: 0.01 ms each, where a column takes 0.4 ms to begin."""
+
+_ANY = re.compile(any_of(KEY_HINTS + NAME_HINTS + ARGUMENT_HINTS))
+_PASSES = (
+    (re.compile(any_of(KEY_HINTS)), redact_keys),
+    (re.compile(any_of(NAME_HINTS) + VALUE_FOLLOWS), redact_named),
+    (re.compile(any_of(ARGUMENT_HINTS)), redact_arguments),
+)
+"""Each pass with the first look, at the text in lower case, that says whether it has anything to do."""
+
+
+def redact(text: str) -> str:
+    """The text with every secret in it replaced by `PLACEHOLDER`; other text comes back unchanged.
+
+    Redacting twice is redacting once.
+
+    >>> redact("mysql -u root -phunter2 shop")
+    'mysql -u root -p‹secret› shop'
+    >>> redact("curl -H 'Authorization: Bearer abc.def' https://ada:pw@example.com/x")
+    "curl -H 'Authorization: Bearer ‹secret›' https://ada:‹secret›@example.com/x"
+    >>> redact("export GITHUB_TOKEN=$(pass github) PGPASSWORD=hunter2")
+    'export GITHUB_TOKEN=$(pass github) PGPASSWORD=‹secret›'
+    """
+    if len(text) <= _LONG and not _ANY.search(text.lower()):
+        return text
+    for look, redacted in _PASSES:
+        if len(text) > _LONG or look.search(text.lower()):
+            text = redacted(text)
+    return text
+
+
+def redact_series(texts: pl.Series) -> pl.Series:
+    """`redact` of each text; null stays null. Only texts that look suspicious are taken out of the column."""
+    if len(texts) <= FEW:
+        return pl.Series(texts.name, [None if t is None else redact(t) for t in texts], dtype=pl.String)
+    for look, redacted in _PASSES:
+        suspicious = texts.str.contains(_for_rust(look)).fill_null(False)
+        if suspicious.any():
+            doubtful = texts.filter(suspicious).to_list()
+            known = {text: redacted(text) for text in set(doubtful)}
+            texts = texts.clone().scatter(suspicious.arg_true(), [known[text] for text in doubtful])
+    return texts
+
+
+def _for_rust(look: re.Pattern[str]) -> str:
+    """The same first look for polars. Edges of words are those of ASCII there, without which it is ten times slower; it
+    passes over nothing that `look` does not.
+    """
+    return "(?i)" + look.pattern.replace(r"\b", r"(?-u:\b)")
+
+
+__all__ = ["PLACEHOLDER", "redact", "redact_series"]

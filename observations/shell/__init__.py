@@ -1,0 +1,1 @@
+"""Command lines: split into words, and the program each runs."""

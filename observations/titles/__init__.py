@@ -1,0 +1,1 @@
+"""Titles as kinds of thing: what is left of a title once what changes is gone."""
