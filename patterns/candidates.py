@@ -13,10 +13,10 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from patterns.arrays import Flags, Floats, Ints, begins, ranges
-from patterns.log import OCCASION_GAP, Log
+from patterns.eventlog.arrays import Flags, Floats, Ints, begins, ranges
+from patterns.eventlog.log import OCCASION_GAP, Log
+from patterns.eventlog.subjects import Subjects
 from patterns.settings import Settings
-from patterns.subjects import Subjects
 
 PatternType = Literal["temporal", "preference", "workflow", "relationship", "avoidance"]
 

@@ -15,16 +15,16 @@ import polars as pl
 
 from observations.features import with_features
 from observations.schema import check_observations, unique_observations
-from patterns.arrays import Flags
 from patterns.candidates import Candidates, Detector
 from patterns.detectors import DETECTORS
-from patterns.echoes import echoes
-from patterns.frame import PATTERNS, to_frame, was_confirmed, worth_showing
-from patterns.lifecycle import Standing, fold
-from patterns.log import Log
+from patterns.eventlog.arrays import Flags
+from patterns.eventlog.log import Log
+from patterns.eventlog.subjects import find_subjects
+from patterns.inference.lifecycle import Standing, fold
+from patterns.inference.successors import with_successors
+from patterns.inference.workflow_echoes import echoes
+from patterns.pattern_frame import PATTERNS, to_frame, was_confirmed, worth_showing
 from patterns.settings import Settings
-from patterns.subjects import find_subjects
-from patterns.succession import with_successors
 
 _ACCOUNT_FOR_TIMES = ("temporal", "workflow")
 """Types that say when an event happens; how a thing is done and with whom says nothing of that."""
@@ -36,7 +36,7 @@ def evaluate(
     settings: Settings | None = None,
     detectors: Sequence[Detector] = DETECTORS,
 ) -> pl.DataFrame:
-    """All patterns of all people at `as_of`: a frame with the columns of `patterns.frame.PATTERNS`.
+    """All patterns of all people at `as_of`: a frame with the columns of `patterns.pattern_frame.PATTERNS`.
 
     Args:
         observations: an observation frame (`observations.schema`), in any order, repeated or not.

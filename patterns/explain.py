@@ -18,16 +18,16 @@ from datetime import datetime
 import numpy as np
 import polars as pl
 
-from patterns.arrays import Ints
 from patterns.candidates import Candidates
-from patterns.confidence import NEVER
 from patterns.evaluate import Found, find, log_of, ordered
-from patterns.frame import moments
-from patterns.lifecycle import Course, Prospect, Standing, fold_fully
-from patterns.log import OCCASION_GAP, Log
+from patterns.eventlog.arrays import Ints
+from patterns.eventlog.log import OCCASION_GAP, Log
+from patterns.inference.confidence import NEVER
+from patterns.inference.lifecycle import Course, Prospect, Standing, fold_fully
+from patterns.inference.lifecycle_state import Status
+from patterns.inference.significance import allowed
+from patterns.pattern_frame import moments
 from patterns.settings import Settings
-from patterns.significance import allowed
-from patterns.state import Status
 
 OPPORTUNITIES: Mapping[str, pl.DataType] = {
     "pattern_id": pl.String(),
@@ -75,7 +75,7 @@ class Explanation:
     """What is believed, and everything behind it.
 
     Attributes:
-        patterns: as `patterns.evaluate.evaluate` returns them (`patterns.frame.PATTERNS`).
+        patterns: as `patterns.evaluate.evaluate` returns them (`patterns.pattern_frame.PATTERNS`).
         opportunities: what was counted for each (`OPPORTUNITIES`).
         journal: how each came to be what it is (`JOURNAL`).
         outlook: what would change it (`OUTLOOK`).

@@ -65,7 +65,7 @@ class Pattern(BaseModel):
 
 
 def read_patterns(frame: pl.DataFrame) -> Iterator[Pattern]:
-    """The rows of a pattern frame (`patterns.frame.PATTERNS`) as patterns."""
+    """The rows of a pattern frame (`patterns.pattern_frame.PATTERNS`) as patterns."""
     for row in frame.iter_rows(named=True):
         yield Pattern.model_validate(row | {"rule": orjson.loads(row["rule"])})
 

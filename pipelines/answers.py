@@ -15,8 +15,8 @@ from observations.errors import SettingError, did_you_mean
 from observations.schema import concat_observations, unique_observations
 from patterns.evaluate import evaluate
 from patterns.explain import JOURNAL
-from patterns.frame import PATTERNS
 from patterns.model import Pattern, read_patterns
+from patterns.pattern_frame import PATTERNS
 from patterns.settings import Settings
 from pipelines.batch import Basis, Detection, wall_clock
 from pipelines.explained import Explained

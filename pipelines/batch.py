@@ -15,8 +15,8 @@ from observations.ingest.discovery import find_sources
 from observations.ingest.read import ReadingReport, read_observations
 from observations.ingest.toolkit.reader import ReadOptions
 from patterns.explain import Explanation, explain
-from patterns.frame import PATTERNS
 from patterns.model import Pattern, read_patterns, write_patterns
+from patterns.pattern_frame import PATTERNS
 from patterns.settings import Settings
 from pipelines.crowd import Crowd
 from pipelines.explained import Explained
@@ -46,7 +46,7 @@ class Detection:
     """What was detected. In a notebook it shows itself.
 
     Attributes:
-        frame: all patterns, one a row (`patterns.frame.PATTERNS`).
+        frame: all patterns, one a row (`patterns.pattern_frame.PATTERNS`).
         observations: how many observations they rest on.
         people: how many people those are of.
         report: what became of each source, where sources were read.

@@ -19,13 +19,13 @@ import polars as pl
 
 from observations.civil_time import WEEKDAYS
 from observations.features import with_features
-from patterns.counting import count_rules
-from patterns.log import weekday_of
-from patterns.matching import Event, events_of
-from patterns.recurrence import named
-from patterns.sameness import minute_of
+from patterns.eventlog.log import weekday_of
+from patterns.inference.significance import rate_interval
+from patterns.rules.counting import count_rules
+from patterns.rules.matching import Event, events_of
+from patterns.rules.recurrence import named
+from patterns.rules.sameness import minute_of
 from patterns.settings import Settings
-from patterns.significance import rate_interval
 
 LATELY_DAYS = 90
 """How far back it is counted."""

@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 
 from observations.features import with_features
-from patterns.matching import events_of, outcome
 from patterns.model import Pattern
+from patterns.rules.matching import events_of, outcome
 from pipelines.explained import Explained
 from pipelines.plain import plain, shortened
 

@@ -2,7 +2,7 @@
 
 Two types of pattern say when something happens: a temporal one on the dates of its recurrence, and a workflow while its
 last step is still to come. The probability is the posterior mean of the rate at which the pattern is kept (Jeffreys'
-prior, as in `patterns.significance`), less what has decayed of it since it was due::
+prior, as in `patterns.inference.significance`), less what has decayed of it since it was due::
 
     (support + ½) / (opportunities + 1) × 0.95^(days past due)
 
@@ -25,11 +25,11 @@ import polars as pl
 from observations.civil_time import to_instant, zone
 from observations.errors import SettingError
 from observations.features import with_features
-from patterns.matching import Event, events_of, reach, waiting_since
 from patterns.model import Pattern, read_patterns
-from patterns.phrases import does
-from patterns.recurrence import named
-from patterns.sameness import minute_of
+from patterns.rules.matching import Event, events_of, reach, waiting_since
+from patterns.rules.phrases import does
+from patterns.rules.recurrence import named
+from patterns.rules.sameness import minute_of
 from patterns.settings import Settings
 from pipelines.plain import plain
 
@@ -72,7 +72,7 @@ def predictions(
     """What will probably happen in the days after `as_of`, in order of time.
 
     Args:
-        patterns: as of `as_of` (`patterns.frame.PATTERNS`); those that are confirmed and were observed count.
+        patterns: as of `as_of` (`patterns.pattern_frame.PATTERNS`); those that are confirmed and were observed count.
         observations: of the same people, up to then.
         as_of: aware.
         days: how many.

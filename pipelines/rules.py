@@ -17,7 +17,7 @@ from pydantic import (
 
 from observations.errors import SettingError
 from patterns.candidates import PatternType
-from patterns.recurrence import named
+from patterns.rules.recurrence import named
 
 Where = dict[str, str]
 Clock = Annotated[str, Field(pattern=r"^([01]\d|2[0-3]):[0-5]\d$")]

@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from patterns.confidence import RECENT
+from patterns.inference.confidence import RECENT
 from patterns.model import Pattern
-from patterns.statement import unit_of
+from patterns.rules.statement import unit_of
 from pipelines.answers import Shown
 from pipelines.drawing import sparkline_text, strip_text
 from pipelines.examples import examples

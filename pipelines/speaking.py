@@ -12,8 +12,8 @@ import polars as pl
 from observations.errors import SettingError
 from observations.privacy.redact import redact
 from patterns.candidates import PatternType
-from patterns.frame import PATTERNS
 from patterns.model import Pattern, read_patterns
+from patterns.pattern_frame import PATTERNS
 from pipelines.answers import find, the_person
 from pipelines.plain import plain, shortened
 from pipelines.rules import read_rule

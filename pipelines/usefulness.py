@@ -22,8 +22,8 @@ from typing import Any
 import polars as pl
 
 from patterns.model import Pattern, read_patterns
+from patterns.rules.statement import statement
 from patterns.settings import Settings
-from patterns.statement import statement
 from pipelines.plain import plain, shortened
 from pipelines.profile import Entry, Profile, words_of
 

@@ -7,7 +7,7 @@
     dismissed    the pattern is not shown, until what was observed after that would confirm it alone
     pinned       it comes first in the profile
 
-A word is about a behaviour and not about an id (`patterns.sameness`). Where a person said nothing, their patterns are
+A word is about a behaviour and not about an id (`patterns.rules.sameness`). Where a person said nothing, their patterns are
 what they were, to the byte; where somebody did, each pattern has ``words`` and ``doubts`` beside the contract's fields.
 """
 
@@ -22,14 +22,14 @@ import orjson
 import polars as pl
 
 from patterns.evaluate import evaluate
-from patterns.frame import PATTERNS
-from patterns.sameness import is_same
+from patterns.pattern_frame import PATTERNS
+from patterns.rules.sameness import is_same
 from patterns.settings import Settings
 from pipelines.doubts import doubts_of
 from pipelines.store.words import Said
 
 ADDED: Mapping[str, pl.DataType] = {"words": pl.List(pl.String()), "doubts": pl.List(pl.String())}
-"""The columns beside those of `patterns.frame.PATTERNS`."""
+"""The columns beside those of `patterns.pattern_frame.PATTERNS`."""
 
 _RANK = {"confirmed": 0, "tracking": 1, "expired": 2}
 

@@ -45,7 +45,7 @@ class Change:
 
 @dataclass
 class Pattern:
-    """What is known of one candidate; the fields say the same as `patterns.lifecycle.Standing`."""
+    """What is known of one candidate; the fields say the same as `patterns.inference.lifecycle.Standing`."""
 
     status: str = "tracking"
     live: bool = False

@@ -14,7 +14,7 @@ import pytest
 
 from observations.schema import empty_observations
 from patterns.explain import Explanation, explain
-from patterns.frame import PATTERNS
+from patterns.pattern_frame import PATTERNS
 from pipelines import charts
 from pipelines.charts.courses import outcomes_by_week
 from pipelines.charts.lifecycles import status_spans

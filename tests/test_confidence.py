@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from patterns.confidence import NEVER, RECENT, Components, components, days_until_expiry, decay
+from patterns.inference.confidence import NEVER, RECENT, Components, components, days_until_expiry, decay
 from patterns.settings import Settings
 from tests.naive import DAY, HOUR
 

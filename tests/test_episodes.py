@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from patterns.episodes import CONTRAST, Spans, best_spans
+from patterns.inference.densest_span import CONTRAST, Spans, best_spans
 from tests import naive
 
 POSITIONS = st.lists(st.integers(1, 12), min_size=1, max_size=14).map(lambda gaps: list(accumulate(gaps)))

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from observations.errors import SchemaError, SettingError
 from observations.ingest.toolkit.reader import Records, Value
 from patterns.evaluate import evaluate
-from patterns.frame import PATTERNS
+from patterns.pattern_frame import PATTERNS
 from patterns.settings import Settings
 from tests.simulate import every, observations, regular, wall
 

@@ -11,7 +11,7 @@ import pytest
 
 from observations.schema import concat_observations
 from patterns.evaluate import evaluate
-from patterns.frame import PATTERNS
+from patterns.pattern_frame import PATTERNS
 from patterns.settings import Settings
 from tests.simulate import every, regular
 

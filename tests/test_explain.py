@@ -12,7 +12,7 @@ from polars.testing import assert_frame_equal
 from observations.schema import concat_observations
 from patterns.evaluate import evaluate
 from patterns.explain import JOURNAL, OPPORTUNITIES, OUTLOOK, Explanation, explain
-from patterns.frame import PATTERNS, pattern_ids
+from patterns.pattern_frame import PATTERNS, pattern_ids
 from patterns.settings import Settings
 from tests.simulate import Person, creature_of_habit, nobody_in_particular, somebody_untidy
 

@@ -222,7 +222,7 @@ def test_importing_patterns_loads_no_reader_and_no_shell() -> None:
     [
         ("import pipelines.batch", "patterns", ["pipelines"]),
         ("from pipelines import detect", "observations.ingest", ["pipelines"]),
-        ("def f():\n    from patterns.log import Log", "observations", ["patterns"]),
+        ("def f():\n    from patterns.eventlog.log import Log", "observations", ["patterns"]),
         ("from ..pipelines import batch", "patterns.detectors", []),  # patterns.pipelines: no layer
         ("from ...pipelines import batch", "patterns.detectors", ["pipelines"]),
         ("from ... import pipelines", "patterns.detectors", ["pipelines"]),

@@ -11,11 +11,11 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from patterns.candidates import Candidates, PatternType, Rule, Trials
-from patterns.lacks import lacking
-from patterns.lifecycle import fold
+from patterns.inference.lifecycle import fold
+from patterns.inference.lifecycle_state import Status
+from patterns.inference.significance import allowed, binomial_tail
+from patterns.inference.unmet_criteria import lacking
 from patterns.settings import Settings
-from patterns.significance import allowed, binomial_tail
-from patterns.state import Status
 from tests.naive import DAY
 
 DEFAULT = Settings()

@@ -13,10 +13,10 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from patterns.candidates import Candidates, Trials
-from patterns.confidence import NEVER
-from patterns.lifecycle import Standing, fold
+from patterns.inference.confidence import NEVER
+from patterns.inference.lifecycle import Standing, fold
+from patterns.inference.lifecycle_state import Status, Transition
 from patterns.settings import Settings
-from patterns.state import Status, Transition
 from tests import naive
 from tests.naive import DAY, HOUR, Trial
 

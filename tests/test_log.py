@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from observations.errors import SettingError
 from observations.features import with_features
 from observations.ingest.toolkit.reader import ReadOptions, Records, complete
-from patterns.log import ActiveDays, Log, occasions, weekday_of
+from patterns.eventlog.log import ActiveDays, Log, occasions, weekday_of
 from patterns.settings import Settings
 from tests.naive import DAY, HOUR
 from tests.simulate import wall

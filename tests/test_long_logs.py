@@ -11,7 +11,7 @@ import pytest
 
 from observations.ingest.toolkit.reader import Records
 from observations.schema import concat_observations
-from patterns import follows
+from patterns.detectors import successions as follows
 from patterns.evaluate import evaluate
 from tests.nulls import FLAT, QUIET_WEEKENDS, TWO_HUMPS, crowd
 from tests.simulate import observations

@@ -12,7 +12,7 @@ import pytest
 from observations.features import with_features
 from observations.schema import unique_observations
 from patterns.explain import explain
-from patterns.matching import Event, events_of, hangs_on_derived, outcome, reach
+from patterns.rules.matching import Event, events_of, hangs_on_derived, outcome, reach
 from tests.simulate import Person, creature_of_habit, nobody_in_particular, somebody_untidy
 
 PEOPLE = {

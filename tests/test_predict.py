@@ -16,7 +16,7 @@ from observations.errors import SettingError
 from observations.ingest.toolkit.reader import Records
 from observations.schema import concat_observations
 from patterns.evaluate import evaluate
-from patterns.frame import PATTERNS
+from patterns.pattern_frame import PATTERNS
 from patterns.settings import Settings
 from pipelines import Store
 from pipelines.backtest import BACKTEST, backtest

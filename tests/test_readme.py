@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 import patterns.settings
 from patterns.candidates import PATTERN_TYPES
-from patterns.significance import BUDGET, CERTAINTY
+from patterns.inference.significance import BUDGET, CERTAINTY
 from pipelines import detect
 from pipelines.cli import COMMANDS, main
 from pipelines.settings import Settings

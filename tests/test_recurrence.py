@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from patterns.log import ActiveDays
-from patterns.recurrence import FAMILIES, RULES, Choice, Recurrence, choose, label_days
+from patterns.eventlog.log import ActiveDays
+from patterns.rules.recurrence import FAMILIES, RULES, Choice, Recurrence, choose, label_days
 
 EPOCH = date(1970, 1, 1)
 FIRST = (date(2023, 1, 1) - EPOCH).days

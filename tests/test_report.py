@@ -17,8 +17,8 @@ from lxml import html
 from observations.export import to_ndjson
 from observations.schema import empty_observations
 from patterns.explain import Explanation, explain
-from patterns.frame import PATTERNS
 from patterns.model import Pattern
+from patterns.pattern_frame import PATTERNS
 from pipelines.batch import Detection, detect_in_frame
 from pipelines.cli import main
 from pipelines.report.facts import Gap, changes, coverage, nearly_confirmed, timetable

@@ -13,9 +13,17 @@ from hypothesis import strategies as st
 
 from observations.features import with_features
 from observations.ingest.toolkit.reader import Records
-from patterns.arrays import Floats, Ints
-from patterns.log import Log
-from patterns.rhythm import ANY_TIME, BINS, PRIOR, Background, OwnTimes, Rhythm, weekday_factor
+from patterns.eventlog.activity_profile import (
+    ANY_TIME,
+    BINS,
+    PRIOR,
+    Background,
+    OwnTimes,
+    Rhythm,
+    weekday_factor,
+)
+from patterns.eventlog.arrays import Floats, Ints
+from patterns.eventlog.log import Log
 from patterns.settings import Settings
 from tests.simulate import observations, wall
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from patterns.selection import OWN_SHARE, say_once
+from patterns.inference.redundancy import OWN_SHARE, say_once
 from tests import naive
 
 

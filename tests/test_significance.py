@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from patterns.candidates import PATTERN_TYPES, Trials
+from patterns.inference.significance import BUDGET, allowed, binomial_tail, rate_interval
 from patterns.settings import Settings
-from patterns.significance import BUDGET, allowed, binomial_tail, rate_interval
 from tests import naive
 from tests.naive import DAY, HOUR
 

@@ -8,8 +8,8 @@ from itertools import combinations
 import pytest
 
 from patterns.candidates import PATTERN_TYPES, PatternType, Rule
-from patterns.recurrence import BYDAY, RULES
-from patterns.statement import recurrence, statement, unit_of
+from patterns.rules.recurrence import BYDAY, RULES
+from patterns.rules.statement import recurrence, statement, unit_of
 
 WEEK = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 WEEKDAYS = "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR"

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from observations.features import with_features
 from observations.ingest.toolkit.reader import Records, Value
-from patterns.log import Log
+from patterns.eventlog.log import Log
+from patterns.eventlog.subjects import Subjects, Where, find_subjects
 from patterns.settings import Settings
-from patterns.subjects import Subjects, Where, find_subjects
 from tests import naive
 from tests.simulate import observations, wall
 

@@ -8,8 +8,8 @@ import orjson
 import polars as pl
 import pytest
 
-from patterns.frame import PATTERNS
-from patterns.succession import with_successors
+from patterns.inference.successors import with_successors
+from patterns.pattern_frame import PATTERNS
 
 GYM = {"type": "calendar", "title": "Gym"}
 EARLY = {"where": GYM, "rrule": "FREQ=DAILY", "time": "07:00", "tolerance_minutes": 10}

@@ -7,10 +7,10 @@ from datetime import date
 import numpy as np
 
 from observations.features import with_features
-from patterns.log import MICROSECONDS_PER_DAY as DAY
-from patterns.log import Log
+from patterns.eventlog.due_times import next_occasion, patience
+from patterns.eventlog.log import MICROSECONDS_PER_DAY as DAY
+from patterns.eventlog.log import Log
 from patterns.settings import Settings
-from patterns.waiting import next_occasion, patience
 from tests.simulate import every, regular
 
 HOUR = DAY // 24

@@ -9,10 +9,10 @@ import pytest
 
 from observations.features import with_features
 from observations.ingest.toolkit.reader import Records
-from patterns.log import Log
+from patterns.detectors.weekly_grid import Weeks
+from patterns.eventlog.log import Log
+from patterns.eventlog.subjects import find_subjects
 from patterns.settings import Settings
-from patterns.subjects import find_subjects
-from patterns.weeks import Weeks
 from tests.simulate import observations, wall
 
 MONDAY = wall("2026-03-02 00:00")

@@ -11,10 +11,10 @@ import pytest
 
 from observations.features import with_features
 from observations.ingest.toolkit.reader import Records
-from patterns.log import Log
-from patterns.rhythm import Background, OwnTimes, Rhythm
+from patterns.detectors.scan_windows import LEAST_GAIN, ROUNDS, WIDTH_CLASSES, Windows, find_windows
+from patterns.eventlog.activity_profile import Background, OwnTimes, Rhythm
+from patterns.eventlog.log import Log
 from patterns.settings import Settings
-from patterns.windows import LEAST_GAIN, ROUNDS, WIDTH_CLASSES, Windows, find_windows
 from tests.simulate import observations, wall
 
 MONDAY = wall("2026-03-02 00:00")

@@ -16,7 +16,7 @@ from observations.ingest.toolkit.reader import Records
 from observations.schema import concat_observations
 from patterns.candidates import PatternType
 from patterns.model import Pattern
-from patterns.sameness import is_same
+from patterns.rules.sameness import is_same
 from pipelines import Store, detect
 from pipelines.cli import main
 from tests.simulate import START, every, observations, regular

@@ -1,6 +1,6 @@
 """Association: in a context, one value is chosen again and again. Serves preferences and relationships.
 
-A context is a subject (`patterns.subjects`); a value is one that a feature of its events takes: a number of
+A context is a subject (`patterns.eventlog.subjects`); a value is one that a feature of its events takes: a number of
 minutes, a place, a person in a list, or a band of numbers. Counted are the context's events that have the
 feature, and those whose value it is.
 
@@ -27,17 +27,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from patterns.arrays import Flags, Floats, Ints, contains, order_by
 from patterns.candidates import Candidates, PatternType, Rule, Trials
-from patterns.contexts import Bases, Cells, count_values, kinds_of
-from patterns.episodes import Spans
-from patterns.log import Log, wall_clock
-from patterns.selection import FIRST, say_once
+from patterns.detectors.contexts import Bases, Cells, count_values, kinds_of
+from patterns.detectors.feature_values import Feature, bands_of, feature_name, others_in, values_of
+from patterns.eventlog.arrays import Flags, Floats, Ints, contains, order_by
+from patterns.eventlog.due_times import next_occasion, patience
+from patterns.eventlog.log import Log, wall_clock
+from patterns.eventlog.subjects import NOT_A_SUBJECT, WHO, Subjects
+from patterns.inference.densest_span import Spans
+from patterns.inference.redundancy import FIRST, say_once
+from patterns.inference.significance import can_be_usual, is_certain, likelihood_gain
 from patterns.settings import Settings
-from patterns.significance import can_be_usual, is_certain, likelihood_gain
-from patterns.subjects import NOT_A_SUBJECT, WHO, Subjects
-from patterns.values import Feature, bands_of, feature_name, others_in, values_of
-from patterns.waiting import next_occasion, patience
 
 _WHAT_IT_IS = frozenset(("category", "categories", "title", "subject", "kind", "label", "labels"))
 _WHAT_IS_RUN = frozenset(("command", "program", "subcommand", "app"))

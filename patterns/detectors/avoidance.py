@@ -1,10 +1,10 @@
 """Avoidance: something never happens in a slot of the week in which it would be expected.
 
-The week is cut into days × hours (`patterns.weeks`). In each cell, events of a kind are expected from what the person
-does otherwise; a slot, one stretch of hours on a set of days, is avoided where far fewer came (`patterns.empty_slots`).
+The week is cut into days × hours (`patterns.detectors.weekly_grid`). In each cell, events of a kind are expected from what the person
+does otherwise; a slot, one stretch of hours on a set of days, is avoided where far fewer came (`patterns.detectors.empty_slots`).
 
 **Expected** on some days of the week: what comes in those hours on all days, shared out over the days as all the
-person's other activity is (`patterns.rhythm`). Expected every day: the kind's share of the person's other activity in
+person's other activity is (`patterns.eventlog.activity_profile`). Expected every day: the kind's share of the person's other activity in
 those hours. Of what is most of all that the person does, the other activity says little; there a day is expected to have
 no more than its own other hours say ("same hours on other days × the same day at other hours", design, section 4). Events
 that a confirmed habit accounts for are no background: a stand-up at 09:30 is not "avoided" in the afternoon. Neither are
@@ -28,15 +28,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from observations.civil_time import WEEKDAYS
-from patterns.arrays import Flags, Ints, contains, distinct, ranges
 from patterns.candidates import Candidates, PatternType, Rule, Trials
-from patterns.empty_slots import DAY_SETS, IN_SET, RULE_OF_SET, EmptySlots, find_empty_slots
-from patterns.log import Log, day_key, wall_clock, weekday_of
-from patterns.recurrence import next_due_days
+from patterns.detectors.empty_slots import DAY_SETS, IN_SET, RULE_OF_SET, EmptySlots, find_empty_slots
+from patterns.detectors.weekly_grid import HOURS, Weeks
+from patterns.eventlog.arrays import Flags, Ints, contains, distinct, ranges
+from patterns.eventlog.log import Log, day_key, wall_clock, weekday_of
+from patterns.eventlog.subjects import Subjects
+from patterns.inference.significance import is_certain
+from patterns.rules.recurrence import next_due_days
 from patterns.settings import Settings
-from patterns.significance import is_certain
-from patterns.subjects import Subjects
-from patterns.weeks import HOURS, Weeks
 
 _LEAST_EVENTS = 28.0
 """Events a subject needs: so many that those of two days a week would be expected to be eight."""

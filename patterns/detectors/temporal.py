@@ -1,22 +1,22 @@
 """Temporal: something is done at a time of day, on the dates of a calendar rule.
 
-From crowded windows of the day (`patterns.windows`) by way of the span in which each was kept
-(`patterns.episodes`) to the calendar rule that explains its dates best (`patterns.recurrence`).
+From crowded windows of the day (`patterns.detectors.scan_windows`) by way of the span in which each was kept
+(`patterns.inference.densest_span`) to the calendar rule that explains its dates best (`patterns.rules.recurrence`).
 
 **Null.** On a due day on which the person was active, an event of this kind falls within the tolerance by chance
 with probability ``1 - exp(-λ)``, where λ is the subject's events per active day of the span, times the share of
 the person's other activity in the window, times how much more the person does on that weekday than on others, if it
-is more (`patterns.rhythm`).
+is more (`patterns.eventlog.activity_profile`).
 
 A whole type, or what is most of all that the person does, sets the rhythm itself: nothing else can tell at which hours they
 are awake. Its days are given and only the hours are left to chance, ``1 - (1 - share)^n`` for a day with n events (that
 mail is a thing of weekdays is no habit); the share is at least twice that of the busier of the two stretches beside the window
-(`patterns.rhythm.OwnTimes.about`), and windows are narrow: a working day or a busy morning is the shape of a life, and
+(`patterns.eventlog.activity_profile.OwnTimes.about`), and windows are narrow: a working day or a busy morning is the shape of a life, and
 no habit; what crowds about one hour stands out from the hours about it.
 
 **Hypotheses.** The error budget is shared out evenly over a person's subjects, within a subject over the windows (every
 event may begin one of every width), and within a window over the calendar rules, each weighted by how plain it is to
-say (weighted Bonferroni, Genovese, Roeder & Wasserman 2006; `patterns.recurrence.RULE_WEIGHTS`).
+say (weighted Bonferroni, Genovese, Roeder & Wasserman 2006; `patterns.rules.recurrence.RULE_WEIGHTS`).
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from math import ceil
 import numpy as np
 
 from observations.civil_time import clock
-from patterns.arrays import Flags, Floats, order_by, ranges
 from patterns.candidates import Candidates, PatternType, Trials
-from patterns.log import Log, wall_clock
-from patterns.recurrence import RULES, are_due, next_due_days
+from patterns.detectors.scan_windows import find_windows
+from patterns.detectors.temporal_null_model import Slots, final_null_rates
+from patterns.detectors.temporal_slots import find_slots, is_sure, slot_hypotheses, supporting, with_tolerance
+from patterns.eventlog.arrays import Flags, Floats, order_by, ranges
+from patterns.eventlog.log import Log, wall_clock
+from patterns.eventlog.subjects import Subjects, recorded_until
+from patterns.eventlog.times_of_day import DAY_MINUTES, Times
+from patterns.rules.recurrence import RULES, are_due, next_due_days
 from patterns.settings import Settings
-from patterns.slot_nulls import Slots, final_null_rates
-from patterns.slots import find_slots, is_sure, slot_hypotheses, supporting, with_tolerance
-from patterns.subjects import Subjects, recorded_until
-from patterns.times import DAY_MINUTES, Times
-from patterns.windows import find_windows
 
 
 @dataclass(frozen=True)

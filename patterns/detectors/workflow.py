@@ -1,15 +1,15 @@
 """Workflow: one thing is followed by another within minutes.
 
 Counted are first steps, and those of them after which the second step came within the minutes. Pairs of subjects
-are found by walking forward from each event to the first event of every other subject (`patterns.follows`); the
-minutes are chosen from a fixed list as those under which the following is least like chance (`patterns.pairs`). Pairs
-that continue each other, and can each be told from chance, become one chain (`patterns.chains`).
+are found by walking forward from each event to the first event of every other subject (`patterns.detectors.successions`); the
+minutes are chosen from a fixed list as those under which the following is least like chance (`patterns.detectors.step_pairs`). Pairs
+that continue each other, and can each be told from chance, become one chain (`patterns.detectors.chains`).
 
 **Null.** The second step falls within the minutes anyway. That chance is the largest of three, averaged over the
-first steps as they happened (`patterns.follow_nulls`):
+first steps as they happened (`patterns.detectors.workflow_null_model`):
 
 - *its own rate*: ``1 - exp(-λ)``, λ the second step's events per active day, or of that very day if they are more, times
-  the share of the person's other activity in those minutes of the day (`patterns.rhythm`): what happens often
+  the share of the person's other activity in those minutes of the day (`patterns.eventlog.activity_profile`): what happens often
   follows everything;
 - *other days*: the share of days of the same sort (working day or weekend) without the first step on which the
   second came in those same minutes of the day: two things at fixed times follow each other without having to do
@@ -26,18 +26,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from patterns.arrays import Flags, Floats, Ints
 from patterns.candidates import Candidates, PatternType, Rule, Trials
-from patterns.chains import Chain, Walk, joined
-from patterns.episodes import Spans
-from patterns.follows import MINUTE, MINUTES, count_follows
-from patterns.log import Log, wall_clock
-from patterns.pairs import Pairs, find_pairs
-from patterns.selection import FIRST, say_once
+from patterns.detectors.chains import Chain, Walk, joined
+from patterns.detectors.step_pairs import Pairs, find_pairs
+from patterns.detectors.successions import MINUTE, MINUTES, count_follows
+from patterns.eventlog.arrays import Flags, Floats, Ints
+from patterns.eventlog.due_times import next_occasion, patience
+from patterns.eventlog.log import Log, wall_clock
+from patterns.eventlog.subjects import Subjects, recorded_until
+from patterns.inference.densest_span import Spans
+from patterns.inference.redundancy import FIRST, say_once
+from patterns.inference.significance import can_be_usual, is_certain, likelihood_gain
 from patterns.settings import Settings
-from patterns.significance import can_be_usual, is_certain, likelihood_gain
-from patterns.subjects import Subjects, recorded_until
-from patterns.waiting import next_occasion, patience
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ def relationships(observations: pl.DataFrame, patterns: pl.DataFrame) -> alt.HCo
 
     Args:
         observations: an observation frame of one person (`observations.schema`).
-        patterns: the person's patterns (`patterns.frame.PATTERNS`); those of type relationship are shown.
+        patterns: the person's patterns (`patterns.pattern_frame.PATTERNS`); those of type relationship are shown.
 
     """
     shares = shares_of_people(observations, patterns)

@@ -8,7 +8,7 @@ import polars as pl
 
 from observations.civil_time import WEEKDAYS
 from observations.features import with_features
-from patterns.phrases import things
+from patterns.rules.phrases import things
 from pipelines.charts.matching import evidence_in
 from pipelines.charts.style import BUSY, MISSED, WIDTH, layered, nothing, rows
 
@@ -27,7 +27,7 @@ def week(observations: pl.DataFrame, patterns: pl.DataFrame | None = None) -> al
 
     Args:
         observations: an observation frame of one person (`observations.schema`). Several people are added up.
-        patterns: the person's patterns (`patterns.frame.PATTERNS`). Of these the confirmed avoidances of a whole
+        patterns: the person's patterns (`patterns.pattern_frame.PATTERNS`). Of these the confirmed avoidances of a whole
             kind of activity are marked.
 
     """

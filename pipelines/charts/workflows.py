@@ -17,7 +17,7 @@ import orjson
 import polars as pl
 
 from observations.features import with_features
-from patterns.phrases import does, doing, duration
+from patterns.rules.phrases import does, doing, duration
 from pipelines.charts.matching import evidence_in, matching
 from pipelines.charts.style import INK, KEPT, MISSED, QUIET, WIDTH, layered, nothing, rows
 
@@ -46,7 +46,7 @@ def workflow(
 
     Args:
         observations: an observation frame that holds the person's events (`observations.schema`).
-        patterns: has the workflow (`patterns.frame.PATTERNS`).
+        patterns: has the workflow (`patterns.pattern_frame.PATTERNS`).
         pattern_id: which.
 
     """

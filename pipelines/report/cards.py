@@ -11,8 +11,8 @@ import polars as pl
 from markupsafe import Markup
 
 from patterns.explain import OPPORTUNITIES, Explanation
-from patterns.frame import PATTERNS
 from patterns.model import Pattern, read_patterns
+from patterns.pattern_frame import PATTERNS
 from patterns.settings import Settings
 from pipelines.drawing import confidence_svg, sparkline_svg
 
@@ -60,7 +60,7 @@ def cards_of(
     """The patterns as cards, in their order.
 
     Args:
-        patterns: `patterns.frame.PATTERNS`.
+        patterns: `patterns.pattern_frame.PATTERNS`.
         opportunities: `patterns.explain.OPPORTUNITIES`; without them there are no sparklines.
         settings: by which confidence is weighted.
         until: for each person the day up to which weeks are drawn.

@@ -14,8 +14,8 @@ import polars as pl
 from observations.civil_time import WEEKDAYS, clock
 from patterns.explain import Explanation
 from patterns.model import Pattern
-from patterns.phrases import does, things
-from patterns.recurrence import BYDAY
+from patterns.rules.phrases import does, things
+from patterns.rules.recurrence import BYDAY
 
 LATELY = timedelta(days=28)
 """What changed within so many days is said to have changed lately."""

@@ -17,10 +17,10 @@ import polars as pl
 
 from observations.ingest.read_report import ReadingReport, SourceReport
 from observations.schema import BASE
+from patterns.eventlog.subjects import WHO
 from patterns.explain import Explanation
-from patterns.phrases import is_place, spoken
-from patterns.statement import statement
-from patterns.subjects import WHO
+from patterns.rules.phrases import is_place, spoken
+from patterns.rules.statement import statement
 
 _TITLES = ("title", "subject", "kind", "label", "labels")
 _COMMANDS = ("subcommand", "program", "command", "app")

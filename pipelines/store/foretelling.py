@@ -1,7 +1,7 @@
 """Foretelling: the status change that one new observation brings, before the whole is evaluated.
 
 Evaluation keeps, for each pattern, which status one more support or one more miss would give it
-(`patterns.explain`). An observation that is that support or miss (`patterns.matching`) is answered with it at once,
+(`patterns.explain`). An observation that is that support or miss (`patterns.rules.matching`) is answered with it at once,
 in a time that does not depend on how much is stored. The answer is *provisional*: the evaluation that follows
 looks at everything and has the last word.
 """
@@ -17,13 +17,13 @@ import polars as pl
 from sqlalchemy import Connection, and_, bindparam, exists, or_, select
 
 from observations.features import with_features
-from patterns.matching import Event, events_of, hangs_on_derived, outcome, reach
+from patterns.rules.matching import Event, events_of, hangs_on_derived, outcome, reach
 from pipelines.store.changes import Change
 from pipelines.store.reading import read_observations, read_people
 from pipelines.store.tables import patterns, people, told, words
 
 _OCCASION = timedelta(hours=1)
-"""Trials closer than this count as one (`patterns.log.OCCASION_GAP`)."""
+"""Trials closer than this count as one (`patterns.eventlog.log.OCCASION_GAP`)."""
 
 _OPEN_ONES = (
     select(

@@ -15,7 +15,7 @@ import polars as pl
 from sqlalchemy import Connection, text
 
 from observations.schema import concat_observations, feature_columns, split_column
-from patterns.subjects import WHO
+from patterns.eventlog.subjects import WHO
 from pipelines.store.unwanted import Mentions, Rule, Seal, read_rules, read_seal
 
 FEW = 1_000

@@ -22,7 +22,7 @@ from sqlalchemy import Connection, Table, bindparam, delete, func, select, updat
 from observations.schema import concat_observations, unique_observations
 from patterns.evaluate import evaluate
 from patterns.model import write_patterns
-from patterns.sameness import is_same
+from patterns.rules.sameness import is_same
 from patterns.settings import Settings
 from pipelines.parallel import PEOPLE_AT_ONCE
 from pipelines.store.archive_files import drop_file, read_archives, read_file, write_file

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, func, select, true
 
 from observations.errors import SettingError, did_you_mean
 from patterns.explain import explain
-from patterns.sameness import is_same
+from patterns.rules.sameness import is_same
 from patterns.settings import Settings
 from pipelines.store.moments import as_number
 from pipelines.store.reading import Person, read_observations, read_people

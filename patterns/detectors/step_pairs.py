@@ -1,0 +1,108 @@
+"""Pairs: two subjects of which the second follows the first more than by chance, and within how many minutes.
+
+The minutes are those under which the following is least like chance; and on from there, as long as five times more
+come in the next stretch than by chance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from patterns.detectors.successions import MINUTES, Follows
+from patterns.detectors.workflow_null_model import follow_null_rates
+from patterns.eventlog.arrays import Flags, Floats, Ints, contains, distinct
+from patterns.eventlog.log import Log
+from patterns.eventlog.subjects import Subjects
+from patterns.inference.densest_span import CONTRAST
+from patterns.inference.significance import likelihood_gain
+
+_NESTED_SHARE = 0.5
+"""If more of the first step's events are also the second step's, that these come in bursts is all there is to it."""
+_LEAST_GAIN = 6.0
+"""Nats of gain below which a pair cannot become significant and is not looked at more closely."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """Pairs of subjects with their minutes; every array is (pairs,).
+
+    Attributes:
+        first, second: subjects.
+        minutes: within how many minutes the second follows.
+        null_rate: chance that it does anyway.
+        gain: nats by which its own rate explains the following better than chance.
+    """
+
+    first: Ints
+    second: Ints
+    minutes: Ints
+    null_rate: Floats
+    gain: Floats
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def __getitem__(self, chosen: Ints | Flags) -> Pairs:
+        return Pairs(*(getattr(self, f.name)[chosen] for f in fields(self)))
+
+
+def find_pairs(log: Log, subjects: Subjects, follows: Follows, least: int, least_rate: float) -> Pairs:
+    """The pairs in which the second step follows more than by chance, with the minutes that show it best.
+
+    Args:
+        log: the events of everybody.
+        subjects: what a step can be about.
+        follows: what follows what.
+        least: a pair with fewer followings is none.
+        least_rate: nor is one whose second step follows more seldom, unless it has twice as many followings.
+    """
+    first, second, within = _worth_a_look(log, subjects, follows, least)
+    size = subjects.size[first][:, None]
+    null = follow_null_rates(log, subjects, first, second)
+    gain = likelihood_gain(within, size, null)
+    gain[(within < least) | (within <= size * null)] = -np.inf
+    best = _widened(gain.argmax(axis=1), within, size * null)
+    row = np.arange(len(first))
+    pairs = Pairs(first, second, np.array(MINUTES)[best], null[row, best], gain[row, best])
+    support = within[row, best]
+    rate = support / subjects.size[first]
+    return pairs[(pairs.gain > 0) & ((rate >= least_rate) | (support >= 2 * least))]
+
+
+def _worth_a_look(log: Log, subjects: Subjects, follows: Follows, least: int) -> tuple[Ints, Ints, Ints]:
+    """The pairs that may be candidates: (first, second), and (pairs, minutes) followings within the minutes."""
+    first, second, within = follows.first, follows.second, follows.within
+    # A rough null first, the second step spread over twelve hours of the active days: it spares most pairs.
+    per_minute = subjects.size[second] / np.maximum(log.active.count[subjects.user[second]], 1) / 720.0
+    pair, column = np.nonzero(within >= least)
+    chance = -np.expm1(-per_minute[pair] * np.array(MINUTES)[column])
+    gain = likelihood_gain(within[pair, column], subjects.size[first[pair]], chance)
+    worth = distinct(pair[gain > _LEAST_GAIN])
+    worth = worth[_nested_share(subjects, first[worth], second[worth]) <= _NESTED_SHARE]
+    return first[worth], second[worth], within[worth]
+
+
+def _nested_share(subjects: Subjects, narrow: Ints, wide: Ints) -> Floats:
+    """(n,) share of the events of one subject that are also the other's: after git, any command comes of itself."""
+    pair, event = subjects.events_of(narrow)
+    both = contains(subjects.owner << 32 | subjects.event, wide[pair] << 32 | event)
+    share: Floats = np.bincount(pair, weights=both, minlength=len(narrow)) / np.maximum(
+        subjects.size[narrow], 1
+    )
+    return share
+
+
+def _widened(best: Ints, within: Ints, expected: Floats) -> Ints:
+    """(pairs,) columns of minutes: from the best on, while the next stretch still holds far more than chance would.
+
+    The least like chance are the shortest minutes that hold most of them; what takes a little longer now and then is
+    the same habit.
+    """
+    more = np.diff(within, axis=1)
+    by_chance = np.maximum(np.diff(expected, axis=1), 0.0)
+    belongs = (more > 0) & (more >= CONTRAST * by_chance)
+    for column in range(len(MINUTES) - 1):
+        best = np.where((best == column) & belongs[:, column], column + 1, best)
+    return best

@@ -1,0 +1,1 @@
+"""The log of events as arrays, and what can be asked of it."""

@@ -1,0 +1,1 @@
+"""From counted trials to patterns: significance, confidence, lifecycle, redundancy."""

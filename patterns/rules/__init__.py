@@ -1,0 +1,1 @@
+"""Rules: what a pattern says, for machines."""
