@@ -6,17 +6,17 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pipelines.batch import Detection, detect
-    from pipelines.store.changes import Change
+    from pipelines.detection import Detection, detect
+    from pipelines.store.status_change import Change
     from pipelines.store.store import Store
 
 __all__ = ["Change", "Detection", "Store", "detect"]
 
 _HOMES = {
-    "Change": "pipelines.store.changes",
-    "Detection": "pipelines.batch",
+    "Change": "pipelines.store.status_change",
+    "Detection": "pipelines.detection",
     "Store": "pipelines.store.store",
-    "detect": "pipelines.batch",
+    "detect": "pipelines.detection",
 }
 
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from observations.ingest.toolkit.reader import Note, ReadOptions
-from pipelines.lines import LineSource, Pipe
-from pipelines.store.changes import Change
+from pipelines.store.status_change import Change
 from pipelines.store.store import Store
-from pipelines.stream import Stream, Streamed
+from pipelines.streaming.line_sources import LineSource, Pipe
+from pipelines.streaming.stream import Stream, Streamed
 
 OPTIONS = ReadOptions(until=datetime(2100, 1, 1, tzinfo=UTC), allow_future=True)
 

@@ -17,7 +17,7 @@ from observations.export import to_ndjson
 from observations.ingest.toolkit.reader import Records
 from observations.schema import concat_observations
 from pipelines import Store
-from pipelines.cli import main
+from pipelines.cli.main import main
 from tests.simulate import creature_of_habit, every, observations, regular
 
 WHEN = "2026-03-02T08:00Z"

@@ -19,11 +19,11 @@ from sqlalchemy import func, select
 from observations.errors import StoreError
 from observations.schema import concat_observations
 from pipelines import Store, detect
-from pipelines.cli import main
-from pipelines.store import archive_files
-from pipelines.store.archive_files import read_archives
-from pipelines.store.reading import read_observations, read_people
-from pipelines.store.tables import observations
+from pipelines.cli.main import main
+from pipelines.store import parquet_archive as archive_files
+from pipelines.store.observation_queries import read_observations, read_people
+from pipelines.store.parquet_archive import read_archives
+from pipelines.store.schema import observations
 from tests.simulate import creature_of_habit, nobody_in_particular
 
 ADA = creature_of_habit(1, weeks=8)
@@ -187,7 +187,8 @@ KILLED = """
     import os, signal, sys
     from datetime import timedelta
     from pipelines import Store
-    from pipelines.store import archive, archive_files
+    from pipelines.store import archive
+    from pipelines.store import parquet_archive as archive_files
 
     def die(*_, **__):
         os.kill(os.getpid(), signal.SIGKILL)

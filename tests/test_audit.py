@@ -14,9 +14,9 @@ from sqlalchemy import func, select
 from observations.errors import SettingError
 from observations.schema import concat_observations
 from pipelines import Store
-from pipelines.cli import main
+from pipelines.cli.main import main
 from pipelines.store.audit import IN_ARCHIVES, IN_DATABASE
-from pipelines.store.tables import journal, patterns
+from pipelines.store.schema import journal, patterns
 from tests.simulate import creature_of_habit, nobody_in_particular
 
 ADA = creature_of_habit(1, weeks=6)

@@ -18,7 +18,7 @@ from nbconvert import HTMLExporter
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from pipelines import charts
-from pipelines.batch import Detection, detect_in_frame
+from pipelines.detection import Detection, detect_in_frame
 from pipelines.report.page import report_html
 from tests.simulate import creature_of_habit
 

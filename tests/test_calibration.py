@@ -10,8 +10,8 @@ from scipy import stats
 
 from observations.schema import concat_observations, empty_observations
 from patterns.evaluate import evaluate
-from pipelines import calibration
-from pipelines.calibration import (
+from pipelines.memory import calibration
+from pipelines.memory.calibration import (
     LOOKS,
     RELIABILITY,
     default_cuts,

@@ -16,11 +16,11 @@ from observations.schema import empty_observations
 from patterns.explain import Explanation, explain
 from patterns.pattern_frame import PATTERNS
 from pipelines import charts
-from pipelines.charts.courses import outcomes_by_week
-from pipelines.charts.lifecycles import status_spans
-from pipelines.charts.people import shares_of_people
-from pipelines.charts.weeks import avoided_slots, hours_of_the_week
-from pipelines.charts.workflows import lags_of
+from pipelines.charts.lifecycle_chart import status_spans
+from pipelines.charts.pattern_timeline import outcomes_by_week
+from pipelines.charts.people_chart import shares_of_people
+from pipelines.charts.week_chart import avoided_slots, hours_of_the_week
+from pipelines.charts.workflow_chart import lags_of
 from tests import simulate
 from tests.simulate import wall
 

@@ -23,7 +23,7 @@ from freezegun import freeze_time
 from rich.cells import cell_len
 
 from patterns.model import Pattern
-from pipelines.cli import main
+from pipelines.cli.main import main
 
 ROOT = Path(__file__).parents[1]
 DEMO = ROOT / "fixtures" / "demo"
@@ -122,7 +122,7 @@ def of_the_demo(*arguments: str) -> str:
 
 def process(*arguments: str | Path, **environment: str) -> subprocess.Popen[str]:
     """The command as a process of its own, run on the code of this folder."""
-    program = "import sys; sys.argv[0] = 'habitus'; from pipelines.cli import main; main()"
+    program = "import sys; sys.argv[0] = 'habitus'; from pipelines.cli.main import main; main()"
     return subprocess.Popen(
         [sys.executable, "-c", program, "detect", *map(str, arguments)],
         cwd=ROOT,

@@ -16,9 +16,9 @@ import polars as pl
 import pytest
 from click.testing import CliRunner, Result
 
-from pipelines import options
-from pipelines.cli import main
-from pipelines.options import parse_mapping
+from pipelines.cli import options
+from pipelines.cli.main import main
+from pipelines.cli.options import parse_mapping
 
 
 @pytest.fixture(autouse=True)
@@ -274,7 +274,7 @@ def test_a_mapping_is_spelled_in_every_way() -> None:
 
 # A shell without job control has its background jobs ignore interrupts; here they are wanted.
 _START = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
-HABITUS = [sys.executable, "-c", f"{_START}; from pipelines.cli import main; main()"]
+HABITUS = [sys.executable, "-c", f"{_START}; from pipelines.cli.main import main; main()"]
 ROOT = Path(__file__).parents[1]
 
 

@@ -10,8 +10,8 @@ from polars.testing import assert_frame_equal
 
 from observations.errors import SettingError
 from observations.schema import concat_observations, unique_observations
-from pipelines.batch import detect_in_crowd, detect_in_frame
-from pipelines.crowd import Crowd
+from pipelines.detection import detect_in_crowd, detect_in_frame
+from pipelines.out_of_core import Crowd
 from tests.simulate import creature_of_habit
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from pipelines.cli import main
+from pipelines.cli.main import main
 
 ROOT = Path(__file__).parents[1]
 DEMO = ROOT / "fixtures" / "demo"

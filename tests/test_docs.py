@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 from observations.ingest.registry import READERS
 from patterns.candidates import PATTERN_TYPES
-from pipelines.cli import COMMANDS, main
+from pipelines.cli.main import COMMANDS, main
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

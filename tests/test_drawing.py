@@ -13,7 +13,7 @@ from rich.console import Console
 
 from patterns.explain import OPPORTUNITIES
 from patterns.settings import Settings
-from pipelines.drawing import (
+from pipelines.text.sparklines import (
     Tally,
     by_day,
     by_week,

@@ -12,9 +12,9 @@ import pytest
 from observations.errors import StoreError
 from patterns.settings import Settings
 from pipelines import Store
-from pipelines.evaluator import Evaluator
-from pipelines.store.changes import Change
+from pipelines.store.status_change import Change
 from pipelines.store.store import clock_at
+from pipelines.streaming.worker import Evaluator
 from tests.simulate import creature_of_habit
 
 ADA = creature_of_habit(4, weeks=4)

@@ -13,8 +13,8 @@ import pytest
 
 from observations.ingest.toolkit.reader import Records, Value
 from pipelines import Change, Store
+from pipelines.store.schema import patterns, people
 from pipelines.store.store import clock_at
-from pipelines.store.tables import patterns, people
 from tests.simulate import observations
 
 NOW = datetime(2026, 3, 4, 20, tzinfo=UTC)  # a Wednesday

@@ -24,9 +24,9 @@ from observations.errors import SettingError, StoreError
 from observations.ingest.toolkit.reader import Records
 from observations.schema import concat_observations
 from pipelines import Store, detect
-from pipelines.cli import main
-from pipelines.store.sifting import sift
-from pipelines.store.unwanted import Seal
+from pipelines.cli.main import main
+from pipelines.store.forget.observation_filter import sift
+from pipelines.store.forget.suppression import Seal
 from tests.simulate import creature_of_habit, every, nobody_in_particular, observations, regular
 
 ADA = creature_of_habit(1, weeks=6)
@@ -74,7 +74,7 @@ def where_is(place: str, *words: str) -> list[str]:
 
 def dump_of(store: Store) -> str:
     """Everything that the tables hold."""
-    from pipelines.store.tables import metadata
+    from pipelines.store.schema import metadata
 
     with store.database.reading() as connection:
         return repr([connection.execute(table.select()).all() for table in metadata.sorted_tables])
@@ -137,7 +137,7 @@ def test_a_person_is_gone_from_every_place(place: str, tmp_path: Path) -> None:
         with store.database.reading() as connection:
             from sqlalchemy import select
 
-            from pipelines.store.tables import journal, patterns, told
+            from pipelines.store.schema import journal, patterns, told
 
             believed = set(connection.execute(select(patterns.c.person, patterns.c.id)))
             assert set(connection.execute(select(journal.c.person, journal.c.pattern))) == believed
@@ -160,7 +160,7 @@ def test_what_the_store_believes_is_as_if_it_had_never_been_seen(place: str, tmp
     """The same tables as of a store that never saw it, but for what says that something was forgotten."""
     from sqlalchemy import select
 
-    from pipelines.store.tables import journal, patterns
+    from pipelines.store.schema import journal, patterns
 
     def believed(store: Store) -> list[object]:
         with store.database.reading() as connection:
@@ -433,7 +433,9 @@ KILLED = """
     import os, signal, sys
     from datetime import datetime
     from pipelines import Store
-    from pipelines.store import archive_files, forgetting, taking_out
+    from pipelines.store import parquet_archive as archive_files
+    from pipelines.store.forget import forget as forgetting
+    from pipelines.store.forget import erase as taking_out
 
     def die(*_, **__):
         os.kill(os.getpid(), signal.SIGKILL)
@@ -481,7 +483,7 @@ def test_killed_on_the_way_it_is_forgotten_wholly_or_not_at_all(step: str, tmp_p
 
 def test_a_reader_that_holds_the_log_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another process that is reading keeps the log from being emptied; it is said, and done the next time."""
-    monkeypatch.setattr("pipelines.store.database.PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr("pipelines.store.connection.PATIENCE_SECONDS", 0.2)
     place = str(tmp_path / "habitus.db")
     with open_store(place) as store:
         store.observe(record(title="Secret"))
@@ -522,7 +524,7 @@ def test_a_terminal_is_asked_first(answer: str, tmp_path: Path, monkeypatch: pyt
     place = str(tmp_path / "habitus.db")
     with open_store(place) as store:
         store.observe(record())
-    monkeypatch.setattr("pipelines.commands_forget._is_terminal", lambda: True)
+    monkeypatch.setattr("pipelines.cli.forget_commands._is_terminal", lambda: True)
     result = CliRunner().invoke(main, ["forget", "--db", place, "--user", "ada"], input=answer)
     assert "Forget this for good?" in result.output
     with open_store(place) as store:

@@ -220,7 +220,7 @@ def test_importing_patterns_loads_no_reader_and_no_shell() -> None:
 @pytest.mark.parametrize(
     ("source", "package", "caught"),
     [
-        ("import pipelines.batch", "patterns", ["pipelines"]),
+        ("import pipelines.detection", "patterns", ["pipelines"]),
         ("from pipelines import detect", "observations.ingest", ["pipelines"]),
         ("def f():\n    from patterns.eventlog.log import Log", "observations", ["patterns"]),
         ("from ..pipelines import batch", "patterns.detectors", []),  # patterns.pipelines: no layer

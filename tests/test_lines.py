@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import pipelines.lines
-from pipelines.lines import Lines, Pipe, Tail
-from pipelines.store.writing import Position
+import pipelines.streaming.line_sources
+from pipelines.store.insert import Position
+from pipelines.streaming.line_sources import Lines, Pipe, Tail
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_waiting_ends_when_something_else_can_be_read(pipe: tuple[Pipe, int]) ->
 def test_of_a_line_longer_than_any_record_the_beginning_is_handed_out_and_the_rest_passed_over(
     pipe: tuple[Pipe, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pipelines.lines, "LONGEST_LINE", 1_000)
+    monkeypatch.setattr(pipelines.streaming.line_sources, "LONGEST_LINE", 1_000)
     source, end = pipe
     os.write(end, b"x" * 1_500)
     assert numbered(source.read(1)) == [(1, b"x" * 1_500)]
@@ -190,7 +190,7 @@ def test_another_file_of_the_same_name_is_read_from_its_beginning(
 def test_lines_larger_than_a_piece_are_whole(
     tmp_path: Path, follow: Callable[..., Tail], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pipelines.lines, "PIECE_BYTES", 10)
+    monkeypatch.setattr(pipelines.streaming.line_sources, "PIECE_BYTES", 10)
     path = tmp_path / "log"
     path.write_bytes(b"x" * 35 + b"\nshort\nalso short\n")
     tail = follow()

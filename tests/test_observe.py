@@ -22,8 +22,8 @@ from sqlalchemy import func, select
 from observations.export import to_ndjson
 from observations.schema import concat_observations
 from pipelines import Store, detect
+from pipelines.store.schema import people
 from pipelines.store.store import clock_at
-from pipelines.store.tables import people
 from tests.simulate import creature_of_habit, nobody_in_particular
 from tests.test_stream import contents
 
@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[1]
 ADA = creature_of_habit(4, weeks=6)
 PEOPLE = concat_observations([ADA.observations, nobody_in_particular(5, weeks=3, user="bea").observations])
 LINES = to_ndjson(PEOPLE.sort("at", "id")).splitlines(keepends=True)
-PROGRAM = [sys.executable, "-c", "from pipelines.cli import main; main()", "observe"]
+PROGRAM = [sys.executable, "-c", "from pipelines.cli.main import main; main()", "observe"]
 WHEN = "2026-03-01T00:00:00Z"
 EXPECTED = detect(PEOPLE, as_of=datetime.fromisoformat(WHEN)).to_ndjson()
 
@@ -144,14 +144,14 @@ KILLS = 100
 _MANY_LIVES = """
 import os, signal, sys, time, traceback
 from pathlib import Path
-import pipelines.lines
+import pipelines.streaming.line_sources
 from datetime import datetime
-from pipelines.lines import Tail, label_of
+from pipelines.streaming.line_sources import Tail, label_of
 from pipelines.store.store import Store, clock_at
 import patterns.explain
 from tests.streams import OPTIONS, stream
 
-pipelines.lines.PIECE_BYTES = 4_000
+pipelines.streaming.line_sources.PIECE_BYTES = 4_000
 
 def live(db, log):
     with Store(db, clock=clock_at(datetime.fromisoformat(sys.argv[1]))) as store:

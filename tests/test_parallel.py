@@ -11,7 +11,7 @@ from polars.testing import assert_frame_equal
 from observations.schema import concat_observations
 from patterns.evaluate import evaluate
 from pipelines import parallel
-from pipelines.batch import detect_in_frame
+from pipelines.detection import detect_in_frame
 from pipelines.parallel import partitions
 from tests.simulate import creature_of_habit
 

@@ -19,10 +19,10 @@ from patterns.evaluate import evaluate
 from patterns.pattern_frame import PATTERNS
 from patterns.settings import Settings
 from pipelines import Store
-from pipelines.backtest import BACKTEST, backtest
-from pipelines.cli import main
-from pipelines.predict import Prediction, predictions, probability
-from pipelines.predictions_ics import to_ics
+from pipelines.cli.main import main
+from pipelines.memory.backtest import BACKTEST, backtest
+from pipelines.memory.predict import Prediction, predictions, probability
+from pipelines.memory.predict_ics import to_ics
 from tests.simulate import creature_of_habit, every, observations, regular
 
 END = datetime(2026, 3, 2, 8, tzinfo=UTC)

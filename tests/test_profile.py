@@ -18,10 +18,10 @@ from observations.errors import SettingError, StoreError
 from observations.schema import concat_observations
 from patterns.settings import Settings
 from pipelines import Store
-from pipelines.cli import main
-from pipelines.profile import MOST_BYTES, MOST_TOKENS, Entry, Profile, tokens
+from pipelines.cli.main import main
+from pipelines.memory.profile import MOST_BYTES, MOST_TOKENS, Entry, Profile, tokens
+from pipelines.memory.profile_ranking import cleaned_statement, profile_of
 from pipelines.store import evaluation
-from pipelines.usefulness import cleaned_statement, profile_of
 from tests.simulate import every, regular
 
 TEA = regular("Tea", [day for day in every(1, 56) if day.weekday() in (0, 3)])

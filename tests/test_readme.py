@@ -17,8 +17,8 @@ import patterns.settings
 from patterns.candidates import PATTERN_TYPES
 from patterns.inference.significance import BUDGET, CERTAINTY
 from pipelines import detect
-from pipelines.cli import COMMANDS, main
-from pipelines.settings import Settings
+from pipelines.cli.config import Settings
+from pipelines.cli.main import COMMANDS, main
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -19,11 +19,11 @@ from observations.schema import empty_observations
 from patterns.explain import Explanation, explain
 from patterns.model import Pattern
 from patterns.pattern_frame import PATTERNS
-from pipelines.batch import Detection, detect_in_frame
-from pipelines.cli import main
-from pipelines.report.facts import Gap, changes, coverage, nearly_confirmed, timetable
+from pipelines.cli.main import main
+from pipelines.detection import Detection, detect_in_frame
 from pipelines.report.page import LARGEST, Findings, report_html
 from pipelines.report.redaction import Names
+from pipelines.report.summary_facts import Gap, changes, coverage, nearly_confirmed, timetable
 from tests.simulate import FRIENDS, Records, creature_of_habit, observations, wall
 
 PERSON = creature_of_habit(seed=3, weeks=16)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from observations.errors import SettingError
-from pipelines.commands_ingest import ingest
-from pipelines.settings import Settings, find_settings, read_settings
+from pipelines.cli.config import Settings, find_settings, read_settings
+from pipelines.cli.ingest_command import ingest
 
 
 def test_the_nearest_file_upward_is_used(tmp_path: Path) -> None:

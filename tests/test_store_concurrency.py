@@ -16,8 +16,8 @@ from sqlalchemy import select
 
 from observations.schema import concat_observations
 from pipelines import Store, detect
+from pipelines.store.schema import people
 from pipelines.store.store import clock_at
-from pipelines.store.tables import people
 from tests.simulate import creature_of_habit, nobody_in_particular
 
 WRITERS, READERS = 2, 10

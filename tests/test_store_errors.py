@@ -18,8 +18,8 @@ from sqlalchemy import event, text
 from observations.errors import StoreError
 from observations.export import to_ndjson
 from pipelines import Store
-from pipelines.cli import main
-from pipelines.commands_observe import warn_of_the_clock
+from pipelines.cli.main import main
+from pipelines.cli.observe_commands import warn_of_the_clock
 from pipelines.store.store import clock_at
 from tests.simulate import creature_of_habit
 
@@ -104,7 +104,14 @@ def test_a_file_that_may_only_be_read(path: Path) -> None:
     for folder in (path.parent, *path.parent.parents):
         if folder != Path("/") and folder.owner() == "root" and folder.is_relative_to("/tmp"):
             folder.chmod(folder.stat().st_mode | 0o755)
-    command = [sys.executable, "-c", "from pipelines.cli import main; main()", "observe", "--db", str(path)]
+    command = [
+        sys.executable,
+        "-c",
+        "from pipelines.cli.main import main; main()",
+        "observe",
+        "--db",
+        str(path),
+    ]
     if os.geteuid() == 0:
         command = ["setpriv", "--reuid=65534", "--clear-groups", *command]
     done = subprocess.run(
@@ -145,7 +152,7 @@ def test_a_clock_that_was_set_back_is_said_and_loses_nothing(path: Path) -> None
 
 
 def test_a_writer_who_waits_too_long_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipelines.store.database.PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr("pipelines.store.connection.PATIENCE_SECONDS", 0.05)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     try:

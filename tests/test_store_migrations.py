@@ -12,7 +12,7 @@ from sqlalchemy import text
 
 from pipelines import Store
 from pipelines.store.migrations import NEWEST
-from pipelines.store.tables import metadata
+from pipelines.store.schema import metadata
 
 DUMPS = sorted((Path(__file__).parents[1] / "fixtures" / "stores").glob("version-*.sql"))
 

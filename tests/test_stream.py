@@ -17,10 +17,10 @@ from sqlalchemy import select
 from observations.export import to_ndjson
 from observations.schema import concat_observations
 from pipelines import Store, detect
-from pipelines.lines import Pipe
+from pipelines.store.schema import journal, patterns, shapes, told
 from pipelines.store.store import clock_at
-from pipelines.store.tables import journal, patterns, shapes, told
-from pipelines.stream import Stream
+from pipelines.streaming.line_sources import Pipe
+from pipelines.streaming.stream import Stream
 from tests.simulate import creature_of_habit, every, nobody_in_particular, regular, somebody_untidy
 from tests.streams import OPTIONS, OwnEvaluator, stream_chunks
 

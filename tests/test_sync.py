@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from observations.export import to_ndjson
 from pipelines import Store
-from pipelines.cli import main
+from pipelines.cli.main import main
 from tests.simulate import creature_of_habit, every, regular
 
 ADA = creature_of_habit(1, weeks=6)

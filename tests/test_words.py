@@ -18,7 +18,7 @@ from patterns.candidates import PatternType
 from patterns.model import Pattern
 from patterns.rules.sameness import is_same
 from pipelines import Store, detect
-from pipelines.cli import main
+from pipelines.cli.main import main
 from tests.simulate import START, every, observations, regular
 
 MONDAYS_AND_THURSDAYS = [day for day in every(1, 56) if day.weekday() in (0, 3)]

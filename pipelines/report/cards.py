@@ -14,7 +14,7 @@ from patterns.explain import OPPORTUNITIES, Explanation
 from patterns.model import Pattern, read_patterns
 from patterns.pattern_frame import PATTERNS
 from patterns.settings import Settings
-from pipelines.drawing import confidence_svg, sparkline_svg
+from pipelines.text.sparklines import confidence_svg, sparkline_svg
 
 _SMALL = 1e-4
 

@@ -16,12 +16,12 @@ from observations.ingest.read_report import ReadingReport
 from patterns.candidates import PATTERN_TYPES
 from patterns.explain import Explanation
 from patterns.settings import Settings
-from pipelines.report.portraits import TITLES, Room, portraits_of
+from pipelines.notebook_repr import environment, style
+from pipelines.report.person_section import TITLES, Room, portraits_of
 from pipelines.report.redaction import Names, redacted_explanation, redacted_observations, redacted_reading
-from pipelines.report.showing import environment, style
 
 if TYPE_CHECKING:
-    from pipelines.batch import Detection
+    from pipelines.detection import Detection
 
 LARGEST = 2_900_000
 """Bytes that a page may have: so that it can be sent by mail, and opens at once on a telephone."""

@@ -6,12 +6,12 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pipelines.store.changes import Change
+    from pipelines.store.status_change import Change
     from pipelines.store.store import Store
 
 __all__ = ["Change", "Store"]
 
-_HOMES = {"Change": "pipelines.store.changes", "Store": "pipelines.store.store"}
+_HOMES = {"Change": "pipelines.store.status_change", "Store": "pipelines.store.store"}
 
 
 def __getattr__(name: str) -> object:

@@ -13,17 +13,17 @@ from observations.errors import StoreError
 from patterns.candidates import PatternType
 from patterns.model import Pattern
 from patterns.settings import Settings
-from pipelines.batch import Detection
-from pipelines.profile import Profile
-from pipelines.store.database import Database
+from pipelines.detection import Detection
+from pipelines.memory.profile import Profile
+from pipelines.store.connection import Database
 from pipelines.store.evaluation import make_profile
-from pipelines.store.profiles import read_profile
-from pipelines.store.reading import read_people
-from pipelines.store.tables import people
+from pipelines.store.observation_queries import read_people
+from pipelines.store.profile_cache import read_profile
+from pipelines.store.schema import people
 
 if TYPE_CHECKING:
-    from pipelines.answers import Shown
-    from pipelines.predict import Prediction
+    from pipelines.memory.predict import Prediction
+    from pipelines.store.pattern_queries import Shown
     from pipelines.store.store import Store
 
 
@@ -38,14 +38,14 @@ class Answers:
         self, user: str | None = None, *, as_of: datetime | None = None, status: str | None = None
     ) -> Detection:
         """What a person (or everybody) habitually does: what `pipelines.detect` says of the same observations, and where
-        the person has spoken, what they said (`pipelines.words`).
+        the person has spoken, what they said (`pipelines.memory.feedback`).
 
         Args:
             user: whose patterns; everybody's if null.
             as_of: the evaluation time, aware; now if null. Nothing later is looked at.
             status: only patterns with this status.
         """
-        from pipelines.answers import detected
+        from pipelines.store.pattern_queries import detected
 
         moment = self._moment(as_of)
         with self.database.reading() as connection:
@@ -66,7 +66,7 @@ class Answers:
         Raises:
             SettingError: there is no such pattern, or there are several.
         """
-        from pipelines.answers import show
+        from pipelines.store.pattern_queries import show
 
         return show(self._store, id, user, self._moment(as_of))
 
@@ -82,7 +82,7 @@ class Answers:
         Raises:
             SettingError: there is no such pattern, or there are several.
         """
-        from pipelines.answers import history
+        from pipelines.store.pattern_queries import history
 
         return history(self._store, id, user, self._moment(as_of))
 
@@ -104,7 +104,7 @@ class Answers:
                 ready = read_profile(connection, user, now)
             if ready is not None:
                 return ready
-        from pipelines.answers import the_person
+        from pipelines.store.pattern_queries import the_person
 
         name = the_person(self._store, user)
         if user is None:
@@ -127,7 +127,7 @@ class Answers:
         Raises:
             SettingError: `days` is not between 1 and 366.
         """
-        from pipelines.predict import predictions
+        from pipelines.memory.predict import predictions
 
         moment = self._moment(as_of)
         found = self.patterns(user, as_of=moment)
@@ -136,7 +136,7 @@ class Answers:
     def backtest(
         self, user: str | None = None, *, days: int = 28, as_of: datetime | None = None
     ) -> pl.DataFrame:
-        """How often the predictions of past days came true, by probability (`pipelines.backtest.BACKTEST`).
+        """How often the predictions of past days came true, by probability (`pipelines.memory.backtest.BACKTEST`).
 
         Args:
             user: whose; everybody's if null.
@@ -146,7 +146,7 @@ class Answers:
         Raises:
             SettingError: `days` is not between 1 and 366.
         """
-        from pipelines.backtest import backtest
+        from pipelines.memory.backtest import backtest
 
         moment = self._moment(as_of)
         return backtest(self._store.observations(user, as_of=moment), moment, days, self.settings)
@@ -174,7 +174,7 @@ class Answers:
         Raises:
             SettingError: the text is empty, the rule is none of that type, or there is nothing to take back.
         """
-        from pipelines.speaking import remember, take_back
+        from pipelines.store.record_feedback import remember, take_back
 
         if undo:
             return take_back(self._store, text, type, user)
@@ -190,7 +190,7 @@ class Answers:
         Raises:
             SettingError: there is no such pattern, or there are several; or there is no such word to take back.
         """
-        from pipelines.speaking import say
+        from pipelines.store.record_feedback import say
 
         return say(self._store, "confirmed", id, user, undo=undo)
 
@@ -199,7 +199,7 @@ class Answers:
 
         Args, raises: as for `confirm`.
         """
-        from pipelines.speaking import say
+        from pipelines.store.record_feedback import say
 
         return say(self._store, "dismissed", id, user, undo=undo)
 
@@ -208,7 +208,7 @@ class Answers:
 
         Args, raises: as for `confirm`.
         """
-        from pipelines.speaking import say
+        from pipelines.store.record_feedback import say
 
         return say(self._store, "pinned", id, user, undo=undo)
 

@@ -2,7 +2,7 @@
 
 Month by month, in one transaction each: the rows are read, the file is written and durable, the file counts and the
 rows are gone. A crash before the end of the transaction leaves the rows and a file that does not count; after it, the
-file and no rows (`pipelines.store.archive_files`).
+file and no rows (`pipelines.store.parquet_archive`).
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from sqlalchemy import Connection, delete, func, select, text
 
 from observations.errors import StoreError
 from observations.schema import concat_observations
-from pipelines.store.archive_files import announce, drop_file, read_archives, read_file, sweep, write_file
-from pipelines.store.database import Database
-from pipelines.store.moments import as_moment, as_number
-from pipelines.store.reading import parts, read_people, read_stored
-from pipelines.store.tables import archives, observations
+from pipelines.store.connection import Database
+from pipelines.store.instants import as_moment, as_number
+from pipelines.store.observation_queries import parts, read_people, read_stored
+from pipelines.store.parquet_archive import announce, drop_file, read_archives, read_file, sweep, write_file
+from pipelines.store.schema import archives, observations
 
 _DAY = 86_400_000_000
 

@@ -12,11 +12,12 @@ import polars as pl
 from sqlalchemy import Connection, Table, func, select
 
 from observations.errors import SettingError, did_you_mean
-from pipelines.store.archive_files import read_archived, read_archives, read_file
-from pipelines.store.database import Database
-from pipelines.store.moments import as_moment, as_number
-from pipelines.store.reading import Person, read_people
-from pipelines.store.tables import (
+from pipelines.store.connection import Database
+from pipelines.store.forget.suppression import read_rules, read_seal
+from pipelines.store.instants import as_moment, as_number
+from pipelines.store.observation_queries import Person, read_people
+from pipelines.store.parquet_archive import read_archived, read_archives, read_file
+from pipelines.store.schema import (
     forgotten,
     journal,
     observations,
@@ -25,7 +26,6 @@ from pipelines.store.tables import (
     shapes,
     words,
 )
-from pipelines.store.unwanted import read_rules, read_seal
 
 IN_DATABASE, IN_ARCHIVES = "database", "archives"
 

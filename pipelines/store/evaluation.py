@@ -17,15 +17,15 @@ from sqlalchemy import Connection, and_, bindparam, delete, or_, select, update
 from patterns.explain import Explanation, explain
 from patterns.model import write_patterns
 from patterns.settings import Settings
+from pipelines.memory.profile import Profile
 from pipelines.parallel import PEOPLE_AT_ONCE
-from pipelines.profile import Profile
-from pipelines.store.changes import Change
-from pipelines.store.database import Database
-from pipelines.store.moments import as_moment, as_number
-from pipelines.store.profiles import Made, keep_profiles, make_profiles, next_observations
-from pipelines.store.reading import Person, parts, read_observations, read_people
-from pipelines.store.tables import journal, patterns, people, told
-from pipelines.store.writing import has_grown
+from pipelines.store.connection import Database
+from pipelines.store.insert import has_grown
+from pipelines.store.instants import as_moment, as_number
+from pipelines.store.observation_queries import Person, parts, read_observations, read_people
+from pipelines.store.profile_cache import Made, keep_profiles, make_profiles, next_observations
+from pipelines.store.schema import journal, patterns, people, told
+from pipelines.store.status_change import Change
 
 SAVED_AT_ONCE = 20
 """People whose answer is written in one transaction."""

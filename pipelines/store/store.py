@@ -27,19 +27,19 @@ from observations.schema import (
 from patterns.settings import Settings
 from pipelines.parallel import PEOPLE_AT_ONCE
 from pipelines.store.answering import Answers
-from pipelines.store.changes import Change
-from pipelines.store.database import Database, default_place
+from pipelines.store.connection import Database, default_place
 from pipelines.store.evaluation import evaluate_people, note_told, people_to_evaluate
-from pipelines.store.foretelling import foretell
-from pipelines.store.moments import as_moment
-from pipelines.store.reading import Person, parts, read_observations, read_people
-from pipelines.store.tables import people
-from pipelines.store.writing import Added, Position, insert_observations, keep_position, read_position
+from pipelines.store.insert import Added, Position, insert_observations, keep_position, read_position
+from pipelines.store.instants import as_moment
+from pipelines.store.observation_queries import Person, parts, read_observations, read_people
+from pipelines.store.provisional import foretell
+from pipelines.store.schema import people
+from pipelines.store.status_change import Change
 
 if TYPE_CHECKING:
     from pipelines.store.archive import Archived
     from pipelines.store.audit import Audit
-    from pipelines.store.forgetting import Forgotten
+    from pipelines.store.forget.forget import Forgotten
 
 
 def clock_at(moment: datetime | None) -> Callable[[], datetime]:
@@ -218,7 +218,7 @@ class Store(Answers):
         """Forget a user; or a person, a span of time or a pattern in that user's records, or in everybody's.
 
         What is left is evaluated anew, no byte of the rest is left in the files of the store, and it is not let in
-        again when the same export is read once more (`pipelines.store.unwanted`).
+        again when the same export is read once more (`pipelines.store.forget.suppression`).
 
         Args:
             user: whose records.
@@ -232,8 +232,8 @@ class Store(Answers):
             SettingError: it is nothing or two things at once, or there is no such user or pattern.
             StoreError: the store or an archive cannot be read or written; nothing is forgotten then.
         """
-        from pipelines.store.forgetting import finish, forget
-        from pipelines.store.wishes import Wish
+        from pipelines.store.forget.forget import finish, forget
+        from pipelines.store.forget.request import Wish
 
         wish = Wish(user, tuple(people), since, until, pattern)
         if not dry_run:
@@ -242,13 +242,13 @@ class Store(Answers):
 
     def finish_forgetting(self) -> tuple[str, ...] | None:
         """Do what a crash kept a forgetting from; in words, where something may still be. Null if there was nothing."""
-        from pipelines.store.forgetting import finish
+        from pipelines.store.forget.forget import finish
 
         return finish(self.database, self.clock(), self.settings)
 
     def allow_again(self, *, user: str | None = None, people: Sequence[str] = ()) -> int:
         """Let in again what was forgotten: of a user, of a person, or all of it; how many rules kept it out."""
-        from pipelines.store.forgetting import allow_again
+        from pipelines.store.forget.forget import allow_again
 
         return allow_again(self.database, user, people)
 

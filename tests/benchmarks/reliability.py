@@ -12,7 +12,7 @@ from datetime import timedelta
 import polars as pl
 
 from observations.schema import concat_observations
-from pipelines.calibration import DAYS_AHEAD, interval_coverage, look_ahead, reliability_of
+from pipelines.memory.calibration import DAYS_AHEAD, interval_coverage, look_ahead, reliability_of
 from tests.benchmarks.exam import build, observations_of, real
 
 

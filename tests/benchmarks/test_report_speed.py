@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from pipelines.batch import Detection, detect, detect_in_frame
+from pipelines.detection import Detection, detect, detect_in_frame
 from pipelines.report.page import LARGEST, Findings, report_html
 from tests.simulate import creature_of_habit
 

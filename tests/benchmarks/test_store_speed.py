@@ -30,10 +30,10 @@ from observations.export import to_ndjson
 from observations.schema import concat_observations
 from patterns.explain import explain
 from pipelines import Store
-from pipelines.evaluator import Evaluator
-from pipelines.lines import Pipe
 from pipelines.store.store import clock_at
-from pipelines.stream import Stream
+from pipelines.streaming.line_sources import Pipe
+from pipelines.streaming.stream import Stream
+from pipelines.streaming.worker import Evaluator
 from tests.simulate import regular
 from tests.streams import OPTIONS
 
@@ -146,7 +146,7 @@ def test_a_million_observations_fit(large: Filled) -> None:
 
 def latencies(filled: Filled) -> list[float]:
     """Milliseconds from a line's way in to its answer's way out, one for each question, in order of size."""
-    command = [sys.executable, "-c", "from pipelines.cli import main; main()", "observe"]
+    command = [sys.executable, "-c", "from pipelines.cli.main import main; main()", "observe"]
     with subprocess.Popen(
         [*command, "--db", str(filled.path), "--as-of", filled.now.isoformat(), "--tz", "UTC"],
         cwd=ROOT,

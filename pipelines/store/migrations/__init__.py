@@ -7,7 +7,7 @@ from sqlalchemy import Connection, inspect, text
 from observations.errors import StoreError
 
 NEWEST = "0002"
-"""The version of `pipelines.store.tables`."""
+"""The version of `pipelines.store.schema`."""
 
 
 def version_of(connection: Connection) -> str | None:

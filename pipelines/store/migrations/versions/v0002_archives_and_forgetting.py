@@ -14,7 +14,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Create the two tables. Said in full and never changed: those of today are in ``pipelines.store.tables``."""
+    """Create the two tables. Said in full and never changed: those of today are in ``pipelines.store.schema``."""
     text, big = sa.Text(), sa.BigInteger()
 
     def key(name: str) -> sa.Column[Any]:

@@ -1,0 +1,138 @@
+"""``habitus remember``, ``confirm``, ``dismiss`` and ``pin``: the person's own word."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from patterns.candidates import PATTERN_TYPES, PatternType
+from pipelines.cli.options import as_of_option, instant_in_zone, store_option
+
+if TYPE_CHECKING:
+    from patterns.model import Pattern
+
+user_option = click.option(
+    "--user", metavar="NAME", help="Who says it. [default: the only person in the store, else me]"
+)
+whose_option = click.option("--user", metavar="NAME", help="Whose pattern. [default: anybody's]")
+undo_option = click.option("--undo", is_flag=True, help="Take it back.")
+
+
+def about_pattern(command: Callable[..., None]) -> click.Command:
+    """A command that says something of the pattern with an id, or takes it back."""
+    for decorate in (undo_option, as_of_option, whose_option, store_option, click.argument("id")):
+        command = decorate(command)
+    return click.command()(command)
+
+
+@click.command()
+@click.argument("text")
+@click.option(
+    "--type",
+    "type",
+    type=click.Choice(PATTERN_TYPES),
+    default="preference",
+    show_default=True,
+    help="The type of pattern that it is.",
+)
+@click.option(
+    "--rule", metavar="JSON", help="The same for machines, so that behaviour can be held against it."
+)
+@click.option("--until", metavar="TIME", help="From then on it is expired. [default: never]")
+@store_option
+@user_option
+@as_of_option
+@undo_option
+def remember(
+    text: str,
+    type: PatternType,
+    rule: str | None,
+    until: str | None,
+    db: str | None,
+    user: str | None,
+    as_of: datetime | None,
+    undo: bool,
+) -> None:
+    """Keep what you say of yourself.
+
+    It is a pattern of its own: explicit, confirmed, with confidence 1, first in the profile. Behaviour never overrules it;
+    where behaviour says otherwise, habitus patterns and show call it doubtful and say why.
+
+    \b
+    Example:
+      habitus remember "prefers tea"
+      habitus remember "no meetings before 10:00" --type avoidance --until 2026-12-31
+    """  # noqa: D301  click wants the control character
+    from pipelines.cli.rule_option import read_rule
+    from pipelines.store.store import Store, clock_at
+
+    end = instant_in_zone(until, "--until") if until is not None else None
+    said = read_rule(type, rule) if rule is not None else None
+    with Store(db, clock=clock_at(as_of)) as store:
+        pattern = store.remember(text, type, user=user, rule=said, until=end, undo=undo)
+    _confirm_word(pattern, "no longer remembered" if undo else "remembered")
+
+
+@about_pattern
+def confirm(id: str, db: str | None, user: str | None, as_of: datetime | None, undo: bool) -> None:
+    """Say that a pattern is right: it is confirmed whatever the count, until the habit ends.
+
+    ID may be the beginning of an id that habitus patterns prints, as long as it is that of one pattern.
+
+    \b
+    Example:
+      habitus confirm 3f9a1c
+      habitus confirm 3f9a1c --undo
+    """  # noqa: D301  click wants the control character
+    from pipelines.store.store import Store, clock_at
+
+    with Store(db, clock=clock_at(as_of)) as store:
+        pattern = store.confirm(id, user, undo=undo)
+    _confirm_word(pattern, "no longer confirmed by your word" if undo else "confirmed")
+
+
+@about_pattern
+def dismiss(id: str, db: str | None, user: str | None, as_of: datetime | None, undo: bool) -> None:
+    """Say that a pattern is wrong, or nobody's business: it is not shown again on the same evidence.
+
+    Only if what is observed from now on would confirm it alone does it come back. ID may be the beginning of an id.
+
+    \b
+    Example:
+      habitus dismiss 3f9a1c
+      habitus dismiss 3f9a1c --undo
+    """  # noqa: D301  click wants the control character
+    from pipelines.store.store import Store, clock_at
+
+    with Store(db, clock=clock_at(as_of)) as store:
+        pattern = store.dismiss(id, user, undo=undo)
+    _confirm_word(pattern, "no longer dismissed" if undo else "dismissed")
+
+
+@about_pattern
+def pin(id: str, db: str | None, user: str | None, as_of: datetime | None, undo: bool) -> None:
+    """Put a pattern first in the profile.
+
+    ID may be the beginning of an id that habitus patterns prints, as long as it is that of one pattern.
+
+    \b
+    Example:
+      habitus pin 3f9a1c
+      habitus pin 3f9a1c --undo
+    """  # noqa: D301  click wants the control character
+    from pipelines.store.store import Store, clock_at
+
+    with Store(db, clock=clock_at(as_of)) as store:
+        pattern = store.pin(id, user, undo=undo)
+    _confirm_word(pattern, "no longer pinned" if undo else "pinned")
+
+
+def _confirm_word(pattern: Pattern, what: str) -> None:
+    from pipelines.text.sanitize import plain
+
+    click.echo(f"{pattern.id}  {plain(pattern.statement)}: {what}")
+    for doubt in pattern.doubts:
+        click.echo(f"doubtful: {plain(doubt)}", err=True)

@@ -1,0 +1,216 @@
+"""``habitus forget`` and ``archive``: what is kept no longer, and what is kept elsewhere."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import date, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from click.core import ParameterSource
+
+from observations.errors import SettingError
+from pipelines.cli.ingest_progress import plural
+from pipelines.cli.options import form_option, store_option
+
+if TYPE_CHECKING:
+    from pipelines.store.archive import Archived
+    from pipelines.store.forget.forget import Forgotten
+    from pipelines.store.store import Store
+
+_AGE = re.compile(r"(\d+)\s*(d|w|y|days?|weeks?|years?)", re.IGNORECASE)
+_DAYS = {"d": 1, "w": 7, "y": 365}
+
+
+@click.command()
+@store_option
+@click.option(
+    "--user", metavar="NAME", help="Forget this user; with one of the others, only in their records."
+)
+@click.option(
+    "--person",
+    "names",
+    multiple=True,
+    metavar="ADDRESS",
+    help="Forget this person in what others did: an address or a name. Repeatable.",
+)
+@click.option("--from", "start", metavar="DATE", help="Forget what happened from this day on.")
+@click.option("--to", "end", metavar="DATE", help="Forget what happened up to and on this day.")
+@click.option("--pattern", metavar="ID", help="Forget this pattern, and every observation that supports it.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be forgotten.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option(
+    "--allow-again",
+    is_flag=True,
+    help="Let in again what was forgotten (of --user, of --person, or all) when its source is read the next time.",
+)
+@form_option("table", "json")
+@click.pass_context
+def forget(
+    context: click.Context,
+    db: str | None,
+    user: str | None,
+    names: tuple[str, ...],
+    start: str | None,
+    end: str | None,
+    pattern: str | None,
+    dry_run: bool,
+    yes: bool,
+    allow_again: bool,
+    form: str,
+) -> None:
+    """Forget a user, a person, a span of time or a pattern, so that no byte is left in the store.
+
+    What follows from the rest is worked out anew, and reading the same export again does not bring it back. Try it
+    with --dry-run first. Without anything to forget, a forgetting that was interrupted is finished.
+
+    \b
+    Example:
+      habitus forget --person lena@example.com --person "Lena Berg" --dry-run
+      habitus forget --user maya --from 2026-03-01 --to 2026-03-14
+    """  # noqa: D301  click wants the control character
+    from pipelines.store.store import Store
+
+    if context.get_parameter_source("user") is not ParameterSource.COMMANDLINE:
+        user = None  # whom habitus.toml reads for is not whom to forget
+    with Store(db) as store:
+        if allow_again:
+            count = store.allow_again(user=user, people=names)
+            click.echo(
+                f"{plural(count, 'rule')} lifted; what they kept out comes back when its source is read again"
+            )
+            return
+        if not (user or names or start or end or pattern) and _finish(store):
+            return
+        if not dry_run and not yes and _is_terminal():
+            shown = _forget(store, user, names, start, end, pattern, dry_run=True)
+            _print_forgotten(shown, "table")
+            if not shown:
+                return
+            click.confirm("Forget this for good?", abort=True)
+        _print_forgotten(_forget(store, user, names, start, end, pattern, dry_run=dry_run), form)
+
+
+@click.command()
+@store_option
+@click.option(
+    "--older-than",
+    metavar="AGE",
+    default="180d",
+    show_default=True,
+    help="How old an observation has to be, as 180d, 26w or 1y.",
+)
+@click.option(
+    "--to",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help="Where to. [default: a folder beside the store]",
+)
+def archive(db: str | None, older_than: str, folder: Path | None) -> None:
+    """Move old observations out of the database into Parquet files, one a month.
+
+    Every answer stays what it is: archived observations count as before, and forgetting reaches them. The files
+    belong to the store: leave them where they are, and copy them with it.
+
+    \b
+    Example:
+      habitus archive --older-than 180d
+      habitus archive --older-than 1y --to /mnt/slow/habits
+    """  # noqa: D301  click wants the control character
+    from pipelines.store.store import Store
+
+    age = _age(older_than)
+    with Store(db) as store:
+        click.echo(_archived(store.archive(age, folder)))
+
+
+def _forget(
+    store: Store,
+    user: str | None,
+    names: Sequence[str],
+    start: str | None,
+    end: str | None,
+    pattern: str | None,
+    *,
+    dry_run: bool,
+) -> Forgotten:
+    return store.forget(
+        user=user,
+        people=names,
+        since=_day(start, "--from"),
+        until=_day(end, "--to"),
+        pattern=pattern,
+        dry_run=dry_run,
+    )
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty()
+
+
+def _finish(store: Store) -> bool:
+    """Whether there was a forgetting to finish."""
+    left = store.finish_forgetting()
+    if left is None:
+        return False
+    click.echo("an interrupted forgetting is finished")
+    _say_left(left)
+    return True
+
+
+def _print_forgotten(done: Forgotten, form: str) -> None:
+    import orjson
+
+    from pipelines.cli.store_tables import print_forgotten
+
+    if form == "json":
+        click.echo(orjson.dumps(asdict(done), option=orjson.OPT_INDENT_2).decode())
+    elif not done:
+        click.echo("nothing of it is stored")
+    else:
+        print_forgotten(done)
+        if done.kind == "pattern":
+            click.echo(
+                "a pattern goes with the observations that support it, so that nothing of it comes back",
+                err=True,
+            )
+    _say_left(done.left)
+
+
+def _say_left(left: Sequence[str]) -> None:
+    for place in left:
+        click.echo(f"warning: something of it may still be in {place}", err=True)
+
+
+def _archived(done: Archived) -> str:
+    from pipelines.cli.store_tables import size
+
+    before = f"{done.before:%Y-%m-%d}"
+    if not done.observations:
+        return f"nothing to archive: no observation in the database is older than {before}"
+    folders = ", ".join(sorted({str(path.parent) for path in done.files}))
+    return (
+        f"{plural(done.observations, 'observation')} from before {before} moved to {plural(len(done.files), 'file')} "
+        f"in {folders} ({size(done.size)}); {plural(done.left, 'observation')} left in the database"
+    )
+
+
+def _day(text: str | None, option: str) -> date | None:
+    if text is None:
+        return None
+    try:
+        return date.fromisoformat(text)
+    except ValueError as error:
+        raise SettingError(f"{option} takes a day such as 2026-03-01, not {text!r}") from error
+
+
+def _age(text: str) -> timedelta:
+    found = _AGE.fullmatch(text.strip())
+    if found is None:
+        raise SettingError(f"--older-than takes an age such as 180d, 26w or 1y, not {text!r}")
+    return timedelta(days=int(found[1]) * _DAYS[found[2][0].lower()])

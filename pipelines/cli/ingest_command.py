@@ -1,0 +1,81 @@
+"""``habitus ingest``: exports in, observations out."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import click
+import polars as pl
+
+from observations.errors import SettingError
+from observations.export import write_ndjson, write_parquet
+from observations.ingest.discovery import find_sources
+from observations.ingest.read import ReadingReport, read_sources
+from observations.ingest.toolkit.reader import Batch, ReadOptions
+from pipelines.cli.ingest_progress import check_reading, reading_progress, report_reading
+from pipelines.cli.options import reading_options
+from pipelines.cli.source_table import explain
+
+
+@click.command()
+@reading_options
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write to FILE, .ndjson or .parquet, instead of standard output.",
+)
+@click.option(
+    "--explain",
+    "explained",
+    is_flag=True,
+    help="Say what each source was recognised as, and what was left out and why.",
+)
+def ingest(sources: tuple[str, ...], options: ReadOptions, output: Path | None, explained: bool) -> None:
+    """Read exports and write what they say as observations.
+
+    SOURCE is a file, a folder, a zip or tar that is read in place, or - for standard input.
+
+    \b
+    Example:
+      habitus ingest Takeout.zip ~/.zsh_history --tz Europe/Berlin -o observations.parquet
+      habitus ingest times.csv --map timestamp=Start,category=Label --explain
+    """  # noqa: D301  click wants the control character
+    if output is not None and output.suffix not in (".ndjson", ".jsonl", ".parquet"):
+        raise SettingError(f"{output}: the name must end in .ndjson or .parquet")
+    found = find_sources(sources)
+    report = ReadingReport()
+    report.add_all(found.notes)
+    with reading_progress() as progress:
+        batches = progress.watch(read_sources(found.sources, options, report))
+        _write(_frames(batches, report, options), output, silent=explained)
+    report_reading(report)
+    if explained:
+        explain(report)
+
+
+def _frames(batches: Iterable[Batch], report: ReadingReport, options: ReadOptions) -> Iterator[pl.DataFrame]:
+    """The observations; an error at the end where what was read is not what the person can have meant."""
+    for batch in batches:
+        yield batch.observations
+    check_reading(report, options)
+
+
+def _write(frames: Iterator[pl.DataFrame], output: Path | None, *, silent: bool) -> None:
+    """Write to the file, which appears when it is whole; else to standard output, unless that is for the table."""
+    if output is None:
+        write_ndjson((frame.clear() for frame in frames) if silent else frames, sys.stdout.buffer)
+        return
+    unfinished = output.with_name(f".{output.name}.unfinished")
+    try:
+        if output.suffix == ".parquet":
+            write_parquet(frames, unfinished)
+        else:
+            with unfinished.open("wb") as stream:
+                write_ndjson(frames, stream)
+        unfinished.replace(output)
+    finally:
+        unfinished.unlink(missing_ok=True)

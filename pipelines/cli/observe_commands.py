@@ -1,0 +1,206 @@
+"""``habitus observe`` and ``habitus sync``: observations into the store, as they come or from where they lie."""
+
+from __future__ import annotations
+
+import gc
+import signal
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from observations.ingest.toolkit.reader import Note, ReadOptions
+from pipelines.cli.ingest_progress import LINES_A_SOURCE, plural
+from pipelines.cli.options import as_of_option, record_options, store_option
+
+if TYPE_CHECKING:
+    from pipelines.store.status_change import Change
+    from pipelines.streaming.stream import Streamed
+    from pipelines.streaming.sync import Synced
+
+
+@click.command()
+@store_option
+@record_options
+@as_of_option
+@click.option(
+    "--follow",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Read this file instead of standard input, and wait for what is added to it.",
+)
+def observe(db: str | None, options: ReadOptions, as_of: datetime | None, follow: Path | None) -> None:
+    """Take observations from standard input into the store, and print each status change.
+
+    One observation a line, as habitus ingest writes them. Each status change of a pattern is one line of JSON on
+    standard output, printed after what it rests on is safely stored. What was there already is passed over, so
+    the same input may come again.
+
+    \b
+    Example:
+      habitus ingest calendar.ics Mail/ | habitus observe
+      habitus observe --follow /var/log/events.ndjson
+    """  # noqa: D301  click wants the control character
+    from pipelines.store.store import Store, clock_at
+    from pipelines.streaming.line_sources import Pipe, Tail, label_of
+    from pipelines.streaming.stream import Stream
+    from pipelines.streaming.worker import Evaluator
+
+    if click.get_current_context().params["until"] is None:
+        options = replace(options, allow_future=True)  # what lies ahead counts from its time on
+    with Store(db, clock=clock_at(as_of)) as store:
+        if as_of is None:
+            warn_of_the_clock(store.newest(), store.clock())
+        source = (
+            Pipe(sys.stdin.fileno())
+            if follow is None
+            else Tail(follow.absolute(), store.position(label_of(follow)))
+        )
+        evaluator = Evaluator(store.database.address, store.settings, as_of)
+        notes = _Notes()
+        stream = Stream(store, source, options, evaluator, _print_changes, notes.say)
+        stream.rehearse()
+        gc.freeze()  # what is loaded stays: looking through it for garbage takes longer than an answer may
+        result = stream.run()
+    notes.sum_up()
+    click.echo(_summary(result), err=True)
+    if result.stopped is signal.SIGINT:
+        raise SystemExit(130)
+
+
+@click.command()
+@store_option
+@record_options
+@as_of_option
+def sync(db: str | None, options: ReadOptions, as_of: datetime | None) -> None:
+    """Read the sources of habitus.toml into the store, and print what changed.
+
+    Sources are files, folders and archives, as for habitus detect; relative names are meant from the folder of
+    habitus.toml. What did not change since the last time is not read again. Safe to run from cron: while one runs,
+    another one of the same store leaves it to it.
+
+    \b
+    Example:
+      habitus sync
+      habitus sync --db ~/habits.db
+    """  # noqa: D301  click wants the control character
+    from pipelines.store.store import Store, clock_at
+    from pipelines.streaming.sync import sync_sources
+
+    names = _sources()
+    with Store(db, clock=clock_at(as_of)) as store:
+        if as_of is None:
+            warn_of_the_clock(store.newest(), store.clock())
+        synced = sync_sources(store, names, options)
+    if synced is None:
+        click.echo(
+            f"{store.database.place}: another sync of it is running; this one leaves it to that", err=True
+        )
+        return
+    _print_synced(synced)
+
+
+def _sources() -> list[str]:
+    from observations.errors import SettingError
+    from pipelines.cli.config import FILE_NAME, find_settings
+
+    names = find_settings().sources
+    if not names:
+        raise SettingError(
+            f'no sources to sync: say sources = ["calendar.ics", "Mail/"] in {FILE_NAME}, here or above'
+        )
+    return names
+
+
+def _print_changes(changes: Sequence[Change]) -> None:
+    sys.stdout.write("".join(f"{change.to_json()}\n" for change in changes))
+    sys.stdout.flush()
+
+
+class _Notes:
+    """Says what could not be read, a few lines at a time, and counts the rest."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[tuple[str, str]] = Counter()
+        self._hidden = 0
+
+    def say(self, note: Note) -> None:
+        """The note on standard error, unless there were many of its kind."""
+        self._counts[note.level, note.reason] += 1
+        if self._counts[note.level, note.reason] <= LINES_A_SOURCE:
+            click.echo(str(note), err=True)
+        else:
+            self._hidden += note.count
+
+    def sum_up(self) -> None:
+        """How much was not said."""
+        if self._hidden:
+            click.echo(f"… and {self._hidden:,} more of these", err=True)
+
+
+def _summary(result: Streamed) -> str:
+    parts = [
+        plural(result.read, "observation"),
+        f"{result.new:,} new",
+        plural(result.rejects, "reject"),
+        plural(result.changes, "status change"),
+    ]
+    said = ", ".join(parts)
+    if result.forgotten:
+        said += f"; {_kept_out(result.forgotten)}"
+    if result.stopped is not None:
+        said += f"; stopped by {result.stopped.name} after line {result.last_line:,}, all of which is stored"
+    return said
+
+
+def _kept_out(count: int) -> str:
+    return f"{plural(count, 'observation')} kept out as forgotten (habitus forget --allow-again lets them in)"
+
+
+def warn_of_the_clock(newest: datetime | None, now: datetime) -> None:
+    """Say so if what is stored lies in the future: then the clock is wrong, or was."""
+    if newest is not None and newest > now:
+        click.echo(
+            f"warning: the newest observation in the store ({newest:%Y-%m-%d %H:%M} UTC) is later than now "
+            f"({now:%Y-%m-%d %H:%M} UTC); is the clock right? What is later is kept, and counts from its time on",
+            err=True,
+        )
+
+
+def _print_synced(synced: Synced) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from pipelines.cli.ingest_progress import report_notes
+    from pipelines.cli.source_table import WIDTH_OF_NO_TERMINAL
+
+    report_notes(synced.report)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("source", "read", "new", "rejects"):
+        table.add_column(name, justify="left" if name == "source" else "right", overflow="fold")
+    for source in synced.sources:
+        read = "unchanged" if source.unchanged else "failed" if source.problem else f"{source.read:,}"
+        table.add_row(Text(source.name), read, f"{source.new:,}", f"{source.rejects:,}")
+    screen = Console()
+    if not screen.is_terminal:
+        screen.width = WIDTH_OF_NO_TERMINAL
+    screen.print(table)
+    told = [change for change in synced.changes if "confirmed" in (change.before, change.after)]
+    for change in told:
+        arrow = f"{change.before or 'new'} → {change.after or 'gone'}"
+        click.echo(f"{change.user_id}: {change.statement}: {arrow} ({change.reason})")
+    if rest := len(synced.changes) - len(told):
+        click.echo(f"{plural(rest, 'other status change')} of patterns that are not confirmed", err=True)
+    if forgotten := sum(source.forgotten for source in synced.sources):
+        click.echo(_kept_out(forgotten), err=True)
+    problems = [source.problem for source in synced.sources if source.problem]
+    for problem in problems:
+        click.echo(f"Error: {problem}", err=True)
+    if problems:
+        raise SystemExit(1)

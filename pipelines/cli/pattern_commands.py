@@ -1,0 +1,190 @@
+"""``habitus patterns``, ``show`` and ``history``: what the store believes, why, and how it came to be."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from observations.errors import SettingError
+from pipelines.cli.options import as_of_option, form_option, store_option
+from pipelines.cli.pattern_listing import Format, counted, listing_options, print_listing
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from pipelines.detection import Detection
+    from pipelines.store.pattern_queries import Shown
+    from pipelines.store.store import Store
+
+user_option = click.option("--user", metavar="NAME", help="Whose patterns. [default: everybody's]")
+
+
+@click.command()
+@store_option
+@user_option
+@as_of_option
+@listing_options
+def patterns(
+    db: str | None,
+    user: str | None,
+    as_of: datetime | None,
+    status: str,
+    types: tuple[str, ...],
+    form: Format,
+) -> None:
+    """Print what the store believes people habitually do.
+
+    It is what habitus detect would say of the same observations, and what the person said themselves. With --as-of it
+    is what would have been said then: nothing later is looked at.
+
+    \b
+    Example:
+      habitus patterns
+      habitus patterns --status tracking --as-of 2026-03-01
+    """  # noqa: D301  click wants the control character
+    from pipelines.cli.ingest_progress import working
+    from pipelines.store.store import Store, clock_at
+
+    with Store(db, clock=clock_at(as_of)) as store, working("evaluating"):
+        check_person(store, user)
+        detection = store.patterns(user)
+        check_anything_there(store, detection, as_of)
+    print_listing(detection, status, types, form, with_ids=True)
+    click.echo(counted(detection), err=True)
+
+
+@click.command()
+@click.argument("id")
+@store_option
+@user_option
+@as_of_option
+@form_option("text", "json")
+def show(
+    id: str, db: str | None, user: str | None, as_of: datetime | None, form: Literal["text", "json"]
+) -> None:
+    """Print one pattern and everything behind it.
+
+    Its sentence, every number and where it comes from, its days, what speaks for it and against it, and what would
+    change it. ID may be the beginning of an id that habitus patterns prints, as long as it is that of one pattern.
+
+    \b
+    Example:
+      habitus show 3f9a1c
+      habitus show 3f9a1c --as-of 2026-03-01 --format json
+    """  # noqa: D301  click wants the control character
+    from rich.console import Console
+
+    from pipelines.cli.ingest_progress import working
+    from pipelines.store.store import Store, clock_at
+
+    with Store(db, clock=clock_at(as_of)) as store, working("evaluating"):
+        shown = store.show(id, user)
+    if form == "json":
+        click.echo(_as_json(shown))
+        return
+    from pipelines.cli.pattern_text import print_shown
+
+    print_shown(shown, Console())
+
+
+@click.command()
+@click.argument("id")
+@store_option
+@user_option
+@as_of_option
+@form_option("table", "ndjson")
+def history(
+    id: str, db: str | None, user: str | None, as_of: datetime | None, form: Literal["table", "ndjson"]
+) -> None:
+    """Print how one pattern came to be what it is: each change of status, when and why.
+
+    What the person said of it (confirmed, dismissed, pinned) stands among them. ID may be the beginning of an id.
+
+    \b
+    Example:
+      habitus history 3f9a1c
+      habitus history 3f9a1c --format ndjson
+    """  # noqa: D301  click wants the control character
+    from pipelines.cli.ingest_progress import working
+    from pipelines.store.store import Store, clock_at
+
+    with Store(db, clock=clock_at(as_of)) as store, working("evaluating"):
+        journal = store.history(id, user)
+    if form == "ndjson":
+        import orjson
+
+        for row in journal.drop("local").iter_rows(named=True):
+            click.echo(orjson.dumps(row).decode())
+    else:
+        _print_journal(journal)
+
+
+def check_person(store: Store, user: str | None) -> None:
+    """Do nothing if nobody is named, or somebody whom the store knows.
+
+    Raises:
+        SettingError: the store does not know them.
+    """
+    from pipelines.store.pattern_queries import people_named
+
+    if user is not None:
+        with store.database.reading() as connection:
+            people_named(connection, user)
+
+
+def check_anything_there(store: Store, detection: Detection, as_of: datetime | None) -> None:
+    """Say so if the store is empty.
+
+    Raises:
+        SettingError: there is something, but nothing up to `as_of`.
+    """
+    if detection.observations or detection.frame.height:
+        return
+    if as_of is not None and store.people():
+        raise SettingError(
+            f"there is no observation up to --as-of {as_of:%Y-%m-%d %H:%M %Z}; name a later time"
+        )
+    click.echo(f"{store.database.place}: is empty; habitus observe and habitus sync fill it", err=True)
+
+
+def _as_json(shown: Shown) -> str:
+    import orjson
+
+    from pipelines.cli.pattern_text import changes_of
+
+    said: dict[str, object] = {"pattern": shown.pattern.model_dump(mode="json")}
+    if shown.behind is not None:
+        for name in ("opportunities", "journal"):
+            frame: pl.DataFrame = getattr(shown.behind, name)
+            said[name] = frame.drop("pattern_id", "user_id").to_dicts()
+        said["outlook"] = shown.behind.outlook.drop("pattern_id", "user_id").row(0, named=True)
+        said["would_change"] = list(changes_of(shown))
+    return orjson.dumps(said, option=orjson.OPT_INDENT_2).decode()
+
+
+def _print_journal(journal: pl.DataFrame) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from pipelines.cli.pattern_table import COLOURS
+    from pipelines.text.sanitize import plain
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("when", "from", "to"):
+        table.add_column(name, no_wrap=True)
+    for name in ("conf.", "kept"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("why", overflow="fold")
+    for row in journal.iter_rows(named=True):
+        table.add_row(
+            f"{row['local']:%Y-%m-%d %H:%M}",
+            row["before"] or "–",
+            Text(row["after"], style=COLOURS.get(row["after"], "")),
+            f"{row['confidence']:.2f}",
+            f"{row['support']}/{row['opportunities']}",
+            Text(plain(row["reason"])),
+        )
+    Console().print(table)

@@ -1,0 +1,93 @@
+"""Listing patterns: the options that choose among them, and how they are printed; for ``detect`` and ``patterns``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Literal
+
+import click
+import polars as pl
+from rich.console import Console
+
+from patterns.candidates import PATTERN_TYPES
+from patterns.model import STATUSES
+from pipelines.cli.ingest_progress import plural
+from pipelines.cli.pattern_table import print_table, to_markdown
+from pipelines.detection import Detection
+
+Format = Literal["table", "json", "ndjson", "markdown"]
+Command = Callable[..., None]
+
+
+def listing_options(command: Command) -> Command:
+    """Give a command the arguments ``status``, ``types`` and ``form``: which patterns to print, and how."""
+    decorated: Command = command
+    for decorate in reversed(_OPTIONS):
+        decorated = decorate(decorated)
+    return decorated
+
+
+_OPTIONS: tuple[Callable[[Command], Command], ...] = (
+    click.option(
+        "--status",
+        type=click.Choice([*STATUSES, "all"]),
+        default="confirmed",
+        show_default=True,
+        help="Which patterns to print; tracking ones say what they lack.",
+    ),
+    click.option(
+        "--type",
+        "types",
+        type=click.Choice(PATTERN_TYPES),
+        multiple=True,
+        help="Only patterns of this type. Repeatable.",
+    ),
+    click.option(
+        "--format",
+        "form",
+        type=click.Choice(["table", "json", "ndjson", "markdown"]),
+        default="table",
+        show_default=True,
+        help="How to print them.",
+    ),
+)
+
+
+def print_listing(
+    detection: Detection, status: str, types: Sequence[str], form: Format, *, with_ids: bool = False
+) -> None:
+    """Print the patterns of that status and of these types on standard output.
+
+    Args:
+        detection: holds them.
+        status: ``all`` for any.
+        types: none for any.
+        form: how.
+        with_ids: whether a table begins with the ids.
+    """
+    wanted = detection.frame
+    if status != "all":
+        wanted = wanted.filter(pl.col("status") == status)
+    if types:
+        wanted = wanted.filter(pl.col("type").is_in(list(types)))
+    chosen = replace(detection, frame=wanted)
+    if form == "ndjson":
+        click.echo(chosen.to_ndjson(), nl=False)
+    elif form == "json":
+        click.echo(chosen.to_json())
+    elif form == "markdown":
+        click.echo(to_markdown(chosen.patterns), nl=False)
+    else:
+        print_table(chosen.patterns, Console(), with_ids=with_ids)
+
+
+def counted(detection: Detection, *between: str) -> str:
+    """One line: of how much and of whom, and what was found."""
+    counts = dict(detection.frame.group_by("status").len().iter_rows())
+    found = ", ".join(f"{counts.get(s, 0):,} {s}" for s in STATUSES)
+    people = f"{detection.people:,} {'person' if detection.people == 1 else 'people'}"
+    patterns = plural(detection.frame.height, "pattern")
+    return (
+        f"{', '.join([plural(detection.observations, 'observation'), *between, people, patterns])}: {found}"
+    )

@@ -1,0 +1,183 @@
+"""``habitus profile`` and ``habitus predict``: what an assistant is told, and what will probably happen next."""
+
+from __future__ import annotations
+
+import sys
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+from pipelines.cli.options import as_of_option, form_option, store_option
+from pipelines.memory.profile import DEFAULT_TOKENS, MOST_TOKENS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+    from pipelines.memory.predict import Prediction
+
+
+@click.command()
+@store_option
+@click.option("--user", metavar="NAME", help="Whose. [default: the only person in the store, else me]")
+@as_of_option
+@click.option(
+    "--max-tokens",
+    type=click.IntRange(1, MOST_TOKENS),
+    default=DEFAULT_TOKENS,
+    show_default=True,
+    help="How long it may be, at four characters a token; and 4 KB.",
+)
+@click.option("--topic", default="", metavar="WORDS", help="Only what has one of these words in it.")
+@form_option("markdown", "json")
+def profile(
+    db: str | None,
+    user: str | None,
+    as_of: datetime | None,
+    max_tokens: int,
+    topic: str,
+    form: Literal["markdown", "json"],
+) -> None:
+    """Print what an assistant should know of a person, as a block for its prompt.
+
+    Confirmed patterns only, the most useful first: what the person said, what they pinned, what was learned from what they
+    do, then what only restates their calendar. It is kept ready and changes only when the patterns do.
+
+    \b
+    Example:
+      habitus profile
+      habitus profile --topic "mail meetings" --max-tokens 200
+    """  # noqa: D301  click wants the control character
+    from pipelines.store.store import Store, clock_at
+
+    with Store(db, clock=clock_at(as_of)) as store:
+        found = store.profile(user).about(topic)
+    text = found.json(max_tokens) if form == "json" else found.markdown(max_tokens)
+    click.echo(text, nl=False)
+    if (fit := found.count_in(text)) < len(found.entries):
+        click.echo(f"{fit} of {len(found.entries)} patterns fit in {max_tokens:,} tokens", err=True)
+
+
+@click.command()
+@store_option
+@click.option("--user", metavar="NAME", help="For whom. [default: everybody]")
+@as_of_option
+@click.option(
+    "--days",
+    type=click.IntRange(1, 366),
+    help="How many days ahead; with --backtest, how many days back. [default: 7; 28]",
+)
+@click.option("--backtest", is_flag=True, help="Say how often the predictions of past days came true.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "json", "ics"]),
+    default="table",
+    show_default=True,
+    help="How to print them; ics is for calendars.",
+)
+def predict(
+    db: str | None,
+    user: str | None,
+    as_of: datetime | None,
+    days: int | None,
+    backtest: bool,
+    form: Literal["table", "json", "ics"],
+) -> None:
+    """Print what will probably happen in the coming days.
+
+    From confirmed habits that have a time, and from workflows whose last step is still to come. The probability is that of
+    a day on which the person is active at all. --backtest plays past days again, with nothing later known.
+
+    \b
+    Example:
+      habitus predict --days 3
+      habitus predict --format ics > expected.ics
+      habitus predict --backtest
+    """  # noqa: D301  click wants the control character
+    from pipelines.cli.ingest_progress import working
+    from pipelines.cli.pattern_commands import check_person
+    from pipelines.memory.backtest import BACKTEST_DAYS
+    from pipelines.memory.predict import DEFAULT_DAYS
+    from pipelines.store.store import Store, clock_at
+
+    if backtest and form == "ics":
+        raise click.UsageError("--backtest is a table or JSON; --format ics is for what lies ahead")
+    with Store(db, clock=clock_at(as_of)) as store, working("looking ahead"):
+        check_person(store, user)
+        if backtest:
+            tested = store.backtest(user, days=days or BACKTEST_DAYS)
+        else:
+            found = store.predict(user, days=days or DEFAULT_DAYS)
+            now = store.clock()
+    if backtest:
+        _print_backtest(tested, form)
+    elif form == "ics":
+        from pipelines.memory.predict_ics import to_ics
+
+        sys.stdout.buffer.write(to_ics(found, now))
+    elif form == "json":
+        import orjson
+
+        from pipelines.memory.predict import rows_of
+
+        click.echo(orjson.dumps(rows_of(found), option=orjson.OPT_INDENT_2).decode())
+    else:
+        _print_predictions(found)
+
+
+def _print_predictions(found: Sequence[Prediction]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    if not found:
+        click.echo("nothing is expected: no confirmed habit with a time is due", err=True)
+        return
+    several = len({prediction.user_id for prediction in found}) > 1
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("when", no_wrap=True)
+    table.add_column("prob.", justify="right", no_wrap=True)
+    if several:
+        table.add_column("who")
+    table.add_column("what", overflow="fold")
+    table.add_column("because", overflow="fold", style="dim")
+    for one in found:
+        when = (
+            f"{one.at:%a %Y-%m-%d %H:%M}"
+            if one.type == "temporal"
+            else f"{one.until:%a %Y-%m-%d} by {one.until:%H:%M}"
+        )
+        who = [Text(one.user_id)] if several else []
+        table.add_row(when, f"{one.probability:.0%}", *who, Text(one.what), Text(one.statement))
+    Console().print(table)
+
+
+def _print_backtest(tested: pl.DataFrame, form: str) -> None:
+    if form == "json":
+        import orjson
+
+        click.echo(orjson.dumps(tested.to_dicts(), option=orjson.OPT_INDENT_2).decode())
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("probability", "predictions", "came true", "share", "predicted", "95 % interval"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in tested.iter_rows(named=True):
+        if row["predictions"]:
+            table.add_row(
+                f"{row['low']:.1f}–{row['high']:.1f}",
+                f"{row['predictions']:,}",
+                f"{row['came_true']:,}",
+                f"{row['rate']:.2f}",
+                f"{row['predicted']:.2f}",
+                f"{row['rate_low']:.2f}–{row['rate_high']:.2f}",
+            )
+    if table.row_count:
+        Console().print(table)
+    asked = int(tested.get_column("predictions").sum())
+    click.echo(f"{asked:,} predictions; days without a trace of the person are not asked", err=True)

@@ -1,0 +1,106 @@
+"""``habitus report``: what the person habitually does, as one page for looking at."""
+
+from __future__ import annotations
+
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from observations.ingest.read_report import ReadingReport
+from observations.ingest.toolkit.reader import ReadOptions
+from pipelines.cli.ingest_progress import plural, read_watched, working
+from pipelines.cli.options import instant_option, record_options, store_option
+
+if TYPE_CHECKING:
+    from pipelines.report import Findings
+
+
+@click.command()
+@click.argument("sources", nargs=-1, metavar="[SOURCE…]")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+    required=True,
+    metavar="FILE.html",
+    help="Where to write the page; - for standard output.",
+)
+@click.option(
+    "--redact", is_flag=True, help="Replace names, addresses, titles and places, to show it to others."
+)
+@click.option("--title", default="Habits", show_default=True, help="The title of the page.")
+@click.option(
+    "--as-of",
+    metavar="TIME",
+    help="Evaluate at this time. [default: the newest observation; now, from the store]",
+)
+@store_option
+@record_options
+def report(
+    sources: tuple[str, ...],
+    output: Path,
+    redact: bool,
+    title: str,
+    as_of: str | None,
+    db: str | None,
+    options: ReadOptions,
+) -> None:
+    """Write what the person habitually does as one HTML page.
+
+    From these exports, or without SOURCE from the store. The page opens in any browser, needs no network and can be
+    printed: the week, the habits with their evidence, what changed lately, what is nearly a habit, and what it all
+    rests on.
+
+    \b
+    Example:
+      habitus report calendar.ics Mail/ --tz Europe/Berlin --me maya@example.com -o habits.html
+      habitus report --redact -o habits.html
+    """  # noqa: D301  click wants the control character
+    from pipelines.report import report_html
+
+    moment = instant_option(as_of, "--as-of", options.tz) if as_of else None
+    findings = _of_sources(sources, options, moment) if sources else _of_store(db, moment)
+    with working("drawing"):
+        page = report_html(findings, redact=redact, title=title)
+    _write(page, output)
+    found = findings.explanation.patterns.height
+    size = len(page.encode()) / 1e6
+    where = "standard output" if output == Path("-") else output
+    click.echo(f"{where}: {plural(found, 'pattern')}, {size:.1f} MB", err=True)
+
+
+def _of_sources(sources: tuple[str, ...], options: ReadOptions, moment: datetime | None) -> Findings:
+    from patterns.explain import explain
+    from patterns.settings import Settings
+    from pipelines.report import Findings
+
+    frame, reading = read_watched(sources, options, moment)
+    with working("detecting"):
+        return Findings(explain(frame, moment), frame, reading, Settings(), moment)
+
+
+def _of_store(db: str | None, moment: datetime | None) -> Findings:
+    from patterns.explain import explain
+    from pipelines.report import Findings
+    from pipelines.store import Store
+
+    with Store(db) as store, working("detecting"):
+        now = moment or store.clock()
+        frame = store.observations(as_of=now)
+        return Findings(explain(frame, now, store.settings), frame, ReadingReport(), store.settings, now)
+
+
+def _write(page: str, output: Path) -> None:
+    """Write to the file, which appears when it is whole."""
+    if output == Path("-"):
+        sys.stdout.write(page)
+        return
+    unfinished = output.with_name(f".{output.name}.unfinished")
+    try:
+        unfinished.write_text(page, encoding="utf-8")
+        unfinished.replace(output)
+    finally:
+        unfinished.unlink(missing_ok=True)

@@ -1,0 +1,1 @@
+"""What an assistant is given, and what the person says: profile, predictions, feedback."""

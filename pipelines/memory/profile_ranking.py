@@ -1,0 +1,123 @@
+"""Usefulness: which patterns an assistant is told first, and in which words.
+
+The order is that of
+
+1. what the person said of themselves (explicit), then what they pinned, then what was learned from what they do, last
+   what only restates their calendar (declared);
+2. within each, what is well established: confidence without decay, to one decimal, so that neither a single day nor
+   the time of asking changes the order;
+3. then what is more specific: rules with more conditions say more;
+4. then the sentence, in alphabetical order.
+
+Sentences are made anew from rules whose values are cleaned: what other people wrote into them stays on one line, without
+markup, and short; what is more than three plain words is quoted. A title cannot close its quotes, start a list or a heading.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import polars as pl
+
+from patterns.model import Pattern, read_patterns
+from patterns.rules.statement import statement
+from patterns.settings import Settings
+from pipelines.memory.profile import Entry, Profile, words_of
+from pipelines.text.sanitize import plain, shortened
+
+LONGEST_VALUE = 40
+"""Characters of a title, subject or place."""
+
+LONGEST_STATEMENT = 200
+"""Characters of a sentence."""
+
+_OURS = frozenset({"rrule", "dtstart", "time", "from", "to", "day_starts_at"})
+"""Fields of a rule whose values nobody else wrote."""
+
+_MARKUP = re.compile(r"[`*#<>\[\]{}|\\~\"“”„«»]|(?<!\w)_+|_+(?!\w)")
+_PLAIN = re.compile(r"[\w.@+:/&'’–-]+(?: [\w.@+:/&'’–-]+){0,2}")
+
+
+def profile_of(patterns: pl.DataFrame, fresh: str | None, settings: Settings) -> Profile:
+    """The profile of one person.
+
+    Args:
+        patterns: the person's, with their word (`pipelines.memory.feedback.with_words`).
+        fresh: their date of the newest observation; null if there is none.
+        settings: by which the patterns were judged.
+    """
+    confirmed = list(read_patterns(patterns.filter(pl.col("status") == "confirmed")))
+    said = {(p.type, p.statement.casefold()) for p in confirmed if p.source == "explicit"}
+    once = [p for p in confirmed if p.source == "explicit" or (p.type, p.statement.casefold()) not in said]
+    return Profile(fresh, tuple(map(_entry, sorted(once, key=lambda p: _order(p, settings)))))
+
+
+def _order(pattern: Pattern, settings: Settings) -> tuple[object, ...]:
+    parts = pattern.components
+    established = (
+        settings.weight_count * parts.count
+        + settings.weight_recency * parts.recency
+        + settings.weight_consistency * parts.consistency
+        + settings.weight_span * parts.span
+    )
+    return (
+        pattern.source != "explicit",
+        "pinned" not in pattern.words,
+        pattern.source == "declared",
+        -round(established, 1),
+        -_conditions(pattern.rule),
+        pattern.statement,
+        pattern.id,
+    )
+
+
+def _conditions(rule: Mapping[str, Any]) -> int:
+    """How many conditions the rule has on what it is about."""
+    return sum(len(where) for where in rule.get("steps", [rule.get("where", {})]))
+
+
+def _entry(pattern: Pattern) -> Entry:
+    sentence = cleaned_statement(pattern)
+    words = sorted({*words_of(sentence), *(word for text in _texts(pattern.rule) for word in words_of(text))})
+    return Entry(pattern.id, pattern.type, sentence, pattern.source, " ".join(words))
+
+
+def cleaned_statement(pattern: Pattern) -> str:
+    """The sentence of a pattern, fit to stand in a prompt."""
+    if pattern.source == "explicit":
+        return shortened(_unmarked(pattern.statement), LONGEST_STATEMENT)
+    return shortened(plain(statement(pattern.type, _cleaned(pattern.rule))), LONGEST_STATEMENT)
+
+
+def _cleaned(rule: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        _unmarked(name): value if name in _OURS else _cleaned_value(value) for name, value in rule.items()
+    }
+
+
+def _cleaned_value(value: Any) -> Any:
+    if isinstance(value, str):
+        text = shortened(_unmarked(value), LONGEST_VALUE)
+        return text if _PLAIN.fullmatch(text) else f"“{text}”"
+    if isinstance(value, Mapping):
+        return {_unmarked(name): _cleaned_value(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_cleaned_value(inner) for inner in value]
+    return value
+
+
+def _unmarked(text: str) -> str:
+    return plain(_MARKUP.sub(" ", plain(text)))
+
+
+def _texts(value: object) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from _texts(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _texts(inner)

@@ -1,0 +1,1 @@
+"""Forgetting: what is erased, and what stays out."""

@@ -1,0 +1,1 @@
+"""Observations as they come: lines in, status changes out."""

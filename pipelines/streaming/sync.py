@@ -1,0 +1,136 @@
+"""Sync: the sources that a person named once, read into the store again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from hashlib import blake2b
+from pathlib import Path
+
+import orjson
+
+from observations.errors import SourceError
+from observations.ingest.discovery import find_sources
+from observations.ingest.ical.calendar import CALENDAR
+from observations.ingest.read import ReadingReport, read_sources
+from observations.ingest.toolkit.reader import ReadOptions
+from pipelines.cli.ingest_progress import reading_progress
+from pipelines.store.insert import Position
+from pipelines.store.status_change import Change
+from pipelines.store.store import Store
+
+READING_VERSION = 1
+"""Goes up when the same files would give other observations: then everything is read again."""
+
+_ANY = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class SyncedSource:
+    """What came of one source.
+
+    Attributes:
+        name: as it was given.
+        read: observations that it gave.
+        new: those that were not in the store.
+        forgotten: those that were left out, or let in without a person, because that was forgotten.
+        rejects: records that could not be read.
+        unchanged: whether it was passed over, being what it was the last time.
+        problem: why it could not be read; null if it could.
+
+    """
+
+    name: str
+    read: int = 0
+    new: int = 0
+    forgotten: int = 0
+    rejects: int = 0
+    unchanged: bool = False
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class Synced:
+    """What came of a sync.
+
+    Attributes:
+        sources: one for each source.
+        changes: the status changes.
+        report: what is to be said about single records.
+
+    """
+
+    sources: tuple[SyncedSource, ...]
+    changes: tuple[Change, ...]
+    report: ReadingReport
+
+
+def sync_sources(store: Store, names: Sequence[str], options: ReadOptions) -> Synced | None:
+    """Read the sources into the store and evaluate; null if another sync of the store is at it.
+
+    That one cannot be read keeps no other from being read.
+
+    Raises:
+        StoreError: the store cannot be written.
+    """
+    with store.database.alone("sync") as alone:
+        if not alone:
+            return None
+        report = ReadingReport()
+        read = tuple(_synced(store, name, options, report) for name in names)
+        return Synced(read, tuple(store.changes()), report)
+
+
+def _synced(store: Store, name: str, options: ReadOptions, report: ReadingReport) -> SyncedSource:
+    try:
+        return _sync(store, name, options, report)
+    except SourceError as error:
+        return SyncedSource(name, problem=str(error))
+
+
+def _sync(store: Store, name: str, options: ReadOptions, report: ReadingReport) -> SyncedSource:
+    label, signature = f"sync:{name}", _signature(name, options)
+    last = store.position(label)
+    if last is not None and signature is not None and last.said == signature:
+        return SyncedSource(name, unchanged=True)
+    found = find_sources([name])
+    own, new, forgotten, refused = ReadingReport(), 0, 0, 0
+    own.add_all(found.notes)
+    with reading_progress() as reading:
+        for batch in reading.watch(read_sources(found.sources, options, own, keep_repeats=True)):
+            added = store.add(batch.observations)
+            new += len(added)
+            forgotten += added.forgotten
+            refused += added.refused
+    report.sources.update(own.sources)
+    settled = signature if _is_settled(own) else None
+    store.keep_position(Position(label, 0, own.observations, settled or "null"))
+    return SyncedSource(name, own.observations, new, forgotten, own.count("reject") + refused)
+
+
+def _is_settled(report: ReadingReport) -> bool:
+    """Whether the same files would give the same again, however late: a calendar's series go on, and the future comes."""
+    return all(
+        source.recognised != CALENDAR.name and not source.counts["left_out", "after_until"]
+        for source in report.sources.values()
+    )
+
+
+def _signature(name: str, options: ReadOptions) -> str | None:
+    """JSON that is another when the files of the source, or how they are read, change; null for standard input."""
+    if name == "-":
+        return None
+    digest = blake2b(repr([READING_VERSION, replace(options, until=_ANY)]).encode(), digest_size=16)
+    for path in _files(Path(name)):
+        found = path.stat()
+        digest.update(orjson.dumps([str(path), found.st_size, found.st_mtime_ns, found.st_ino]))
+    return orjson.dumps(digest.hexdigest()).decode()
+
+
+def _files(place: Path) -> Iterator[Path]:
+    if place.is_dir():
+        yield from sorted(path for path in place.rglob("*") if path.is_file())
+        return
+    # A database keeps what is newest in a file beside it for a while.
+    yield from (path for path in (place, place.with_name(f"{place.name}-wal")) if path.is_file())

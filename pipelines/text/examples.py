@@ -1,0 +1,87 @@
+"""Examples: the opportunities of one pattern that were kept and missed, in words by which a person knows them again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+import polars as pl
+
+from observations.features import with_features
+from patterns.model import Pattern
+from patterns.rules.matching import events_of, outcome
+from pipelines.pattern_detail import Explained
+from pipelines.text.sanitize import plain, shortened
+
+_TITLE = 60
+"""Characters of a title."""
+
+_TITLES = ("title", "subject", "command", "program", "app", "url", "category")
+"""Features by which a person knows an observation again, the most telling first."""
+
+_OF_ONE_EVENT = ("preference", "relationship")
+"""Types whose opportunities are events, whether they keep the rule or not."""
+
+
+def examples(behind: Explained, *, kept: bool, count: int) -> Iterator[str]:
+    """The newest opportunities that were kept (or missed), newest first: when, and what was seen.
+
+    Args:
+        behind: the pattern with its opportunities.
+        kept: which are asked for.
+        count: how many at most.
+    """
+    pattern = behind.pattern
+    rows = behind.opportunities.filter(pl.col("kept") == kept).sort("local", descending=True).head(count)
+    titles = titles_of(
+        behind.observed.filter(pl.col("id").is_in(rows.get_column("observation").drop_nulls().to_list()))
+    )
+    broken = {} if kept or pattern.type not in _OF_ONE_EVENT else _broken(pattern, behind.observed, rows)
+    for local, observation in rows.select("local", "observation").iter_rows():
+        seen = titles.get(observation)
+        if pattern.type == "avoidance" and kept:
+            yield f"{_day(local)}        nothing of the kind{f'; that day: {seen}' if seen else ''}"
+        elif (found := seen or broken.get(local)) is not None:
+            yield f"{local:%a %Y-%m-%d %H:%M}  {found}"
+        else:
+            yield f"{_day(local)}        nothing by {local:%H:%M}"
+
+
+def titles_of(observations: pl.DataFrame) -> dict[str, str]:
+    """Something by which a person knows each observation again, by id."""
+    there = [f"{name}:text" for name in _TITLES if f"{name}:text" in observations.columns]
+    named = pl.coalesce(
+        *(pl.when(pl.col(name).str.len_chars() > 0).then(pl.col(name)) for name in there),
+        pl.concat_str("type", "action", separator=" ", ignore_nulls=True),
+    )
+    return {
+        id: shortened(plain(title or ""), _TITLE)
+        for id, title in observations.select("id", named.alias("title")).iter_rows()
+    }
+
+
+def _broken(pattern: Pattern, observed: pl.DataFrame, rows: pl.DataFrame) -> dict[datetime, str]:
+    """What was seen instead, by the wall clock of each miss: the event with its other value."""
+    then = observed.filter(pl.col("local").is_in(rows.get_column("local").to_list()))
+    if then.is_empty():
+        return {}
+    found: dict[datetime, str] = {}
+    rule: Mapping[str, Any] = pattern.rule
+    titles = titles_of(then)
+    for id, event in zip(then.get_column("id"), events_of(with_features(then)), strict=True):
+        if outcome(pattern.type, rule, event) is False:
+            values = ", ".join(plain(_said(value)) for value in event.fields[rule["feature"]])
+            found[event.local] = f"{titles[id]} ({rule['feature']}: {shortened(values, _TITLE) or 'nobody'})"
+    return found
+
+
+def _said(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _day(known: datetime) -> str:
+    """The day of a slot that ended then; what ends at midnight was of the day before."""
+    return f"{known - timedelta(microseconds=1):%a %Y-%m-%d}"
