@@ -66,7 +66,9 @@ class CalendarReader:
         return name.endswith(_SUFFIXES) and _FURTHER_DOWN.search(text) is not None
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Batch]:
-        """The occurrences up to `options.until`, and notes on the rest.
+        """Each occurrence of an event up to now; cancelled and declined ones are left out.
+
+        Series are expanded up to `options.until`, with their exceptions. vCalendar 1.0 is read too.
 
         Raises:
             SourceError: it is larger than `LARGEST_BYTES`.

@@ -65,7 +65,7 @@ class ActivityWatchReader:
         return bool(_EVENTS.match(text)) and all(key in text[:2_000] for key in _EVENT_KEYS)
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Batch]:
-        """One batch for each bucket."""
+        """Each event of an application, page or file in front."""
         notes: list[Note] = []
         with source.open() as stream, as_utf8(stream) as text:
             json = JsonStream(text)

@@ -45,7 +45,7 @@ class JsonReader:
         return bool(_ARRAY.match(text) or _OBJECT.match(text))
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Batch]:
-        """One batch for each `BATCH_ROWS` records."""
+        """Each object of the array, or of the array under a key such as `events`."""
         rows, notes = RawRows(), list[Note]()
         with source.open() as stream, as_utf8(stream) as text:
             json = JsonStream(text)

@@ -60,7 +60,7 @@ class NdjsonReader:
         return good * 2 >= len(lines) > 0 or (name.endswith((".ndjson", ".jsonl")) and good > 0)
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Batch]:
-        """One batch for each chunk of lines."""
+        """Each line: an observation record, or any object with a time."""
         reading = NdjsonReading(source.label, options)
         with source.open() as stream, as_utf8(stream) as text, ThreadPoolExecutor(WORKERS) as workers:
             coming: deque[Future[Batch]] = deque()

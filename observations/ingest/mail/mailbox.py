@@ -31,7 +31,10 @@ class Mbox:
         return name.endswith((".mbox", ".mbx")) and (not head.strip() or begins_message(head))
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Batch]:
-        """The file's messages, in one pass and constant memory."""
+        """Each message, from its header; mail in spam, trash and drafts is left out.
+
+        One pass, in constant memory.
+        """
         records = MailRecords(options)
         place = role_of_place(source.label, is_folder=True)
         with source.open() as stream:
@@ -53,7 +56,7 @@ class Eml:
         return begins_message(head) and not name.endswith((".mht", ".mhtml"))
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Batch]:
-        """The one message of the file."""
+        """The message of each file: `.eml`, `.emlx`, and the files of a maildir."""
         yield from self.read_all([source], options)
 
     def read_all(self, sources: Iterable[Source], options: ReadOptions) -> Iterator[Batch]:

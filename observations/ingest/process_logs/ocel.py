@@ -71,7 +71,7 @@ class OcelReader:
         return text.startswith(b"<") and b"<log" in text and b"<trace" not in text and bool(_XML.search(text))
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Batch]:
-        """One batch for each `BATCH_ROWS` events."""
+        """Each event of an object-centric log, version 2.0 as JSON, XML or SQLite; its resource is the user."""
         head = source.head()
         notes: list[Note] = []
         records: Iterator[tuple[int | None, dict[str, object]]]

@@ -84,7 +84,7 @@ class XesReader:
         )
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Batch]:
-        """One batch for each `BATCH_ROWS` observations."""
+        """Each activity of a process log; its resource is the user."""
         rows, notes, skipped = RawRows(), list[Note](), Counter[str]()
         with source.open() as stream:
             steps = list[Step]()

@@ -92,7 +92,7 @@ class AtuinReader:
         return head.startswith(MAGIC) and _TABLE.search(head) is not None
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Batch]:
-        """One observation for each command that is not deleted.
+        """Each command that is not deleted; those that an agent typed are kept and are never evidence.
 
         Features: ``command``, ``program``, ``subcommand``, ``duration_minutes``, ``exit_status``, ``cwd``, ``hostname``.
         """

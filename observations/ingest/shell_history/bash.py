@@ -58,7 +58,7 @@ class BashReader:
         return _NAMES.search(name) is not None and b"\0" not in head
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Batch]:
-        """One observation for each command that has a time."""
+        """Each command with a time (`HISTTIMEFORMAT`)."""
         remarks = Remarks(source.label)
         lines = untimed = 0
         with source.open() as stream:

@@ -56,7 +56,7 @@ class FishReader:
         return "fish_history" in name or re.search(rb"^[ \t]+when:[ \t]*\d", head, re.MULTILINE) is not None
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Batch]:
-        """One observation for each command that has a time."""
+        """Each command."""
         remarks = Remarks(source.label)
         lines = untimed = 0
         with source.open() as stream:

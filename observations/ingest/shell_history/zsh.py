@@ -61,7 +61,10 @@ class ZshReader:
         return ("zsh_history" in name or name in (".zhistory", ".histfile")) and b"\0" not in head
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Batch]:
-        """One observation for each command that has a time: ``command``, ``duration_minutes``."""
+        """Each command with a time (`setopt EXTENDED_HISTORY`).
+
+        Features: ``command``, ``duration_minutes``.
+        """
         remarks = Remarks(source.label)
         lines = untimed = 0
         with source.open() as stream:
