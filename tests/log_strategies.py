@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 
 from hypothesis import strategies as st
 
@@ -60,7 +61,7 @@ RECORDS = st.fixed_dictionaries(
 )
 
 
-def ndjson(records: list[dict[str, object]], *, spaced: bool = False) -> bytes:
+def ndjson(records: Sequence[Mapping[str, object]], *, spaced: bool = False) -> bytes:
     """The records as lines; NaN and infinity as Python writes them."""
     separators = (", ", ": ") if spaced else (",", ":")
     return b"".join(

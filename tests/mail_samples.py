@@ -53,7 +53,7 @@ def only(frame: pl.DataFrame) -> dict[str, object]:
 
 def read_one(*lines: str, without: tuple[str, ...] = (), **changed: object) -> dict[str, object]:
     """The observation of one message (see `mail`)."""
-    return only(read(mbox(mail(*lines, without=without)), **changed)[0])
+    return only(read(mbox(mail(*lines, without=without)), MBOX, "some.mbox", **changed)[0])
 
 
 def counts(notes: list[Note], *levels: str) -> dict[str, int]:

@@ -162,11 +162,11 @@ def _written(
         weights = (np.arange(len(_KINDS[name])) + 1.0) ** -shape.zipf
         kind[mine] = rng.choice(np.array(_KINDS[name]), int(mine.sum()), p=weights / weights.sum())
     sent = rng.random(size) < 0.5
-    number = rng.permutation(size)
+    ids = rng.permutation(size)
     is_meeting, is_mail, is_command = (pl.lit(pl.Series(source == n)) for n in range(len(SOURCES)))
     frame = pl.DataFrame(
         {
-            "id": [f"{n:07d}" for n in number],
+            "id": [f"{n:07d}" for n in ids],
             "user_id": [f"{shape.name}/{p:03d}" for p in person],
             "local": local,
             "tz": np.array(ZONES)[person % len(ZONES)],

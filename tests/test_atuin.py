@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,7 +36,7 @@ FIRST = 1_700_000_000_000_000_000
 
 
 def write(
-    path: Path, rows: Iterable[dict[str, object]], schema: str = "2026-08", *, wal: bool = False
+    path: Path, rows: Iterable[Mapping[str, object]], schema: str = "2026-08", *, wal: bool = False
 ) -> Path:
     with closing(sqlite3.connect(path)) as database:
         database.execute(f"PRAGMA journal_mode={'WAL' if wal else 'DELETE'}")
@@ -51,7 +51,8 @@ def write(
                 "cwd": "/home/ada",
                 "session": "s",
                 "hostname": "desk:ada",
-            } | row
+                **row,
+            }
             places = ", ".join("?" * len(full))
             database.execute(
                 f"INSERT INTO history ({', '.join(full)}) VALUES ({places})", list(full.values())
@@ -160,7 +161,7 @@ def test_any_text_comes_back(tmp_path: Path, odd: str) -> None:
 
 
 def test_batches_give_what_the_whole_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = [
+    rows: list[dict[str, object]] = [
         {"deleted_at": FIRST} if i % 7 == 0 else {"command": f"echo \x1e{i}"} if i % 11 == 0 else {}
         for i in range(100)
     ]

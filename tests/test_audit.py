@@ -34,18 +34,15 @@ def test_every_observation_is_counted_where_it_is(place: str, tmp_path: Path) ->
         store.archive(timedelta(days=15), tmp_path / "old")
         found = store.audit().observations
     assert {one.where for one in found} == {IN_DATABASE, IN_ARCHIVES}
-    told = {(one.user, one.type, one.action): [0, one.first, one.last] for one in found}
+    told: dict[tuple[str, ...], tuple[int, datetime, datetime]] = {}
     for one in found:
-        said = told[one.user, one.type, one.action]
-        told[one.user, one.type, one.action] = [
-            said[0] + one.count,
-            min(said[1], one.first),
-            max(said[2], one.last),
-        ]
+        kind = (one.user, one.type, one.action)
+        count, first, last = told.get(kind, (0, one.first, one.last))
+        told[kind] = (count + one.count, min(first, one.first), max(last, one.last))
     counted = BOTH.group_by("user_id", "type", "action").agg(
         pl.len(), pl.col("at").min().alias("first"), pl.col("at").max().alias("last")
     )
-    assert told == {(user, type, action): said for user, type, action, *said in counted.iter_rows()}
+    assert told == {row[:3]: row[3:] for row in counted.iter_rows()}
 
 
 def test_what_is_derived_is_counted_for_each_user(place: str) -> None:
@@ -118,5 +115,5 @@ def test_the_command_prints_a_table_or_json(tmp_path: Path) -> None:
 def test_an_empty_store_has_nothing_of_anybody(place: str) -> None:
     with open_store(place) as store:
         found = store.audit()
-    assert found.observations == found.derived == found.forgotten == ()
+    assert (found.observations, found.derived, found.forgotten) == ((), (), ())
     assert found.kept_out == {}

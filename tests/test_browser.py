@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import nbformat
 import polars as pl
@@ -32,6 +33,7 @@ ARGUMENTS = [
 ]
 SCREENSHOTS = Path(__file__).parents[1] / "build" / "screenshots"
 WIDTHS = (1280, 800, 390)
+Scheme = Literal["light", "dark"]
 
 pytestmark = pytest.mark.skipif(not CHROMIUM.exists(), reason=f"there is no {CHROMIUM}")
 
@@ -75,7 +77,9 @@ def _notebook_page(found: Detection) -> str:
     shown = [found._repr_html_(), one._repr_html_()]
     for chart in (charts.week(found.observed, found.frame), charts.lifecycle(found.explanation)):
         bundle = chart._repr_mimebundle_()
-        shown.append((bundle[0] if isinstance(bundle, tuple) else bundle)["text/html"])
+        of_types = bundle[0] if isinstance(bundle, tuple) else bundle
+        assert of_types is not None
+        shown.append(of_types["text/html"])
     notebook = nbformat.v4.new_notebook()
     for page in shown:
         output = nbformat.v4.new_output("display_data", {"text/html": page})
@@ -85,12 +89,16 @@ def _notebook_page(found: Detection) -> str:
 
 
 def look(
-    browser: Browser, path: Path, width: int = 1280, scheme: str = "light", script: bool = True
+    browser: Browser,
+    path: Path,
+    width: int = 1280,
+    scheme: Scheme = "light",
+    script: bool = True,
 ) -> Looked:
     context = browser.new_context(
         viewport={"width": width, "height": 900},
         color_scheme=scheme,
-        java_script_enabled=script,  # type: ignore[arg-type]
+        java_script_enabled=script,
     )
     looked = Looked(context.new_page())
     looked.page.on("console", lambda said: looked.errors.append(said.text) if said.type == "error" else None)
@@ -114,7 +122,7 @@ def report(browser: Browser, pages: dict[str, Path]) -> Iterator[Looked]:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_a_page_is_drawn_and_asks_the_network_nothing(
-    name: str, scheme: str, width: int, browser: Browser, pages: dict[str, Path]
+    name: str, scheme: Scheme, width: int, browser: Browser, pages: dict[str, Path]
 ) -> None:
     looked = look(browser, pages[name], width, scheme)
     page = looked.page
@@ -135,7 +143,7 @@ def test_a_page_is_drawn_and_asks_the_network_nothing(
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_the_report_has_no_serious_barrier(
-    scheme: str, width: int, browser: Browser, pages: dict[str, Path]
+    scheme: Scheme, width: int, browser: Browser, pages: dict[str, Path]
 ) -> None:
     page = look(browser, pages["report"], width, scheme).page
     page.locator(".card > summary").first.click()
@@ -188,9 +196,10 @@ def test_what_is_pointed_at_says_what_it_is(report: Looked) -> None:
 
 def visible(page: Page) -> list[str]:
     """The sentences of the cards that are not filtered away, folded or not."""
-    return page.locator(".card").evaluate_all(
+    sentences: list[str] = page.locator(".card").evaluate_all(
         "all => all.filter(e => !e.closest('[hidden]')).map(e => e.querySelector('.says').textContent.trim())"
     )
+    return sentences
 
 
 def test_the_filter_finds_words_and_types(report: Looked, found: Detection) -> None:

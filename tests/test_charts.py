@@ -12,6 +12,7 @@ import orjson
 import polars as pl
 import pytest
 
+from observations.ingest.toolkit.reader import Records
 from observations.schema import empty_observations
 from patterns.explain import Explanation, explain
 from patterns.pattern_frame import PATTERNS
@@ -77,7 +78,7 @@ def test_the_week_counts_each_hour_of_each_kind_of_activity() -> None:
 
 
 def test_the_week_leaves_out_what_has_no_hour_and_what_an_agent_did() -> None:
-    records = simulate.Records()
+    records = Records()
     for hour, features, actor in ((9, {}, "user"), (9, {}, "agent"), (0, {"all_day": True}, "user")):
         records.add(
             type="calendar",
@@ -183,7 +184,7 @@ def test_lags_of_a_workflow_stand_out_from_chance(explained: Explanation) -> Non
 
 
 def test_a_lag_is_in_the_band_of_its_minutes() -> None:
-    records = simulate.Records()
+    records = Records()
     for day in range(1, 11):
         for minute, program in ((0, "first"), (7, "second")):
             records.add(
@@ -337,6 +338,7 @@ def test_a_notebook_is_given_a_picture_without_script() -> None:
     assert alt.renderers.active == "habitus"
     bundle = charts.calibration(BINS)._repr_mimebundle_()
     shown = bundle[0] if isinstance(bundle, tuple) else bundle
+    assert shown is not None
     assert "<svg" in shown["text/html"]
     assert "<script" not in shown["text/html"]
     assert "Claimed confidence" in shown["text/plain"]

@@ -16,7 +16,6 @@ import polars as pl
 import pytest
 from click.testing import CliRunner, Result
 
-from pipelines.cli import options
 from pipelines.cli.main import main
 from pipelines.cli.options import parse_mapping
 
@@ -257,7 +256,7 @@ def test_an_unknown_zone_of_the_machine_is_utc_with_a_word(
     def unknown() -> str:
         raise ValueError("no zone")
 
-    monkeypatch.setattr(options.tzlocal, "get_localzone_name", unknown)
+    monkeypatch.setattr("tzlocal.get_localzone_name", unknown)
     result = run(log)
     assert lines(result.stdout)[0]["timestamp"] == "2026-03-02T09:30:00+00:00"
     assert "times are read as UTC (--tz ZONE sets it)" in result.stderr

@@ -108,7 +108,7 @@ def test_a_pattern_expires_when_the_outlook_says_so() -> None:
     local_now = behind.opportunities["local"].max()
     shift = person.observations.sort("at").select(pl.col("local") - pl.col("at").dt.replace_time_zone(None))
     expires = (first["expires"] - shift.to_series()[-1]).replace(tzinfo=UTC)
-    assert first["expires"] > local_now  # type: ignore[operator]
+    assert first["expires"] > local_now
 
     def status(moment: timedelta) -> str:
         now = explain(person.observations, expires + moment, only=[first["pattern_id"]]).patterns

@@ -271,7 +271,7 @@ def test_a_pattern_goes_with_what_it_rests_on(place: str) -> None:
 def test_an_observation_loses_the_person_or_goes(
     features: dict[str, object], left: dict[str, object] | None
 ) -> None:
-    found = sift(record(**features), SEAL.person(OMAR), SEAL)
+    found = sift(record(1, "ada", **features), SEAL.person(OMAR), SEAL)
     said = [
         {name.rpartition(":")[0]: value for name, value in row.items() if ":" in name and value is not None}
         for row in found.kept.iter_rows(named=True)
@@ -417,7 +417,7 @@ _NAMES = st.sampled_from(["participants", "to", "cc", "from", "organizer", "titl
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.dictionaries(_NAMES, _VALUES, max_size=4), min_size=1, max_size=6))
 def test_nothing_names_them_afterwards_and_nobody_else_is_touched(said: list[dict[str, object]]) -> None:
-    frame = concat_observations([record(day, **features) for day, features in enumerate(said, 1)])
+    frame = concat_observations([record(day, "ada", **features) for day, features in enumerate(said, 1)])
     before = frame.clone()
     found = sift(frame, SEAL.person(OMAR), SEAL)
     assert frame.equals(before)

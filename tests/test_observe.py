@@ -38,7 +38,7 @@ EXPECTED = detect(PEOPLE, as_of=datetime.fromisoformat(WHEN)).to_ndjson()
 
 @contextmanager
 def observing(
-    db: Path, *words: str, stdin: int | None = subprocess.PIPE
+    db: Path | str, *words: str, stdin: int | None = subprocess.PIPE
 ) -> Iterator[subprocess.Popen[bytes]]:
     """The running program; it is killed if it is still there in the end."""
     program = subprocess.Popen(

@@ -22,7 +22,7 @@ from tests.log_strategies import damaged
 OPTIONS = ReadOptions(until=datetime(2030, 1, 1, tzinfo=UTC), tz="Europe/Berlin")
 
 OBJECTS = [("o1", "order"), ("o2", "order"), ("i1", "item"), ("ada", "Employee"), ("bo", "Employee")]
-EVENTS = [
+EVENTS: list[tuple[str, str, str, dict[str, object], list[tuple[str, str]]]] = [
     (
         "e1",
         "place order",

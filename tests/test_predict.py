@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from observations.errors import SettingError
 from observations.ingest.toolkit.reader import Records
 from observations.schema import concat_observations
 from patterns.evaluate import evaluate
+from patterns.model import Pattern, read_patterns
 from patterns.pattern_frame import PATTERNS
 from patterns.settings import Settings
 from pipelines import Store
@@ -34,10 +36,10 @@ def ahead(frame: pl.DataFrame, as_of: datetime, days: int = 7) -> list[Predictio
     return predictions(evaluate(frame, as_of), frame, as_of, days, Settings())
 
 
-def believed(rule: dict[str, object], frame: pl.DataFrame, **changes: object) -> pl.DataFrame:
+def believed(changed: Mapping[str, object], frame: pl.DataFrame, **changes: object) -> pl.DataFrame:
     """The tea habit with another rule: what a detector would say of other data."""
     row = evaluate(frame, END).filter(pl.col("type") == "temporal").row(0, named=True)
-    rule = {**json.loads(row["rule"]), **rule}
+    rule = {**json.loads(row["rule"]), **changed}
     return pl.DataFrame([{**row, **changes, "rule": json.dumps(rule)}], schema=dict(PATTERNS))
 
 
@@ -240,9 +242,7 @@ def test_a_backtest_counts_what_was_believed_then() -> None:
     assert (found["predicted"].fill_null(0) * found["predictions"]).sum() == pytest.approx(expected)
 
 
-def _confirmed(frame: pl.DataFrame, cut: datetime) -> list[object]:
-    from patterns.model import read_patterns
-
+def _confirmed(frame: pl.DataFrame, cut: datetime) -> list[Pattern]:
     found = evaluate(frame, cut).filter(pl.col("status") == "confirmed", pl.col("type") == "temporal")
     return list(read_patterns(found))
 
@@ -256,8 +256,8 @@ def test_days_without_a_trace_are_not_asked() -> None:
 def test_predictions_of_habits_come_true_as_often_as_they_say(habits: tuple[pl.DataFrame, datetime]) -> None:
     frame, end = habits
     found = backtest(frame, end, days=21)
-    asked, true = found["predictions"].sum(), found["came_true"].sum()
-    predicted = (found["predicted"].fill_null(0) * found["predictions"]).sum()
+    expected = pl.col("predicted").fill_null(0) * pl.col("predictions")
+    asked, true, predicted = found.select("predictions", "came_true", expected).sum().row(0)
     assert asked >= 20
     assert abs(true - predicted) <= 3 * (asked * 0.1 * 0.9) ** 0.5
 

@@ -231,7 +231,7 @@ def test_a_title_stays_data_on_one_line(tmp_path: Path, title: str) -> None:
 @given(st.text(max_size=120), st.dictionaries(st.text(max_size=20), st.text(max_size=60), max_size=3))
 @settings(deadline=None, max_examples=150)
 def test_any_value_and_any_field_stay_on_one_line(value: str, where: dict[str, str]) -> None:
-    from patterns.model import Pattern
+    from patterns.model import ConfidenceComponents, Pattern
 
     pattern = Pattern(
         id="1",
@@ -241,7 +241,7 @@ def test_any_value_and_any_field_stay_on_one_line(value: str, where: dict[str, s
         rule={"where": where, "feature": "room", "value": value},
         status="confirmed",
         confidence=1,
-        components={"count": 1, "recency": 1, "consistency": 1, "span": 1},
+        components=ConfidenceComponents(count=1, recency=1, consistency=1, span=1),
         support=5,
         opportunities=5,
         contradictions=0,

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -284,9 +285,7 @@ def test_what_was_seen_is_known(batches: list[list[int]]) -> None:
             known.add(number)
 
 
-def _texts(numbers: list[int]) -> object:
-    import polars as pl
-
+def _texts(numbers: list[int]) -> pl.Series:
     return pl.Series([str(n) for n in numbers], dtype=pl.String)
 
 
@@ -300,8 +299,8 @@ def test_a_reader_s_own_error_is_a_note_for_a_found_source(monkeypatch: pytest.M
             return head.startswith(b"refuse")
 
         def read(self, source: Source, options: ReadOptions) -> Iterator[Batch]:
+            yield from ()
             raise SourceError(source.label, "has no time")
-            yield
 
     monkeypatch.setattr(recognition, "READERS", (Refusing(), *READERS))
     sources = [source(b"refuse", "a", "folder"), source(ndjson([record("1")]), "b", "folder")]

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from lxml import html
 
 from observations.export import to_ndjson
+from observations.ingest.toolkit.reader import Records
 from observations.schema import empty_observations
 from patterns.explain import Explanation, explain
 from patterns.model import Pattern
@@ -24,7 +25,7 @@ from pipelines.detection import Detection, detect_in_frame
 from pipelines.report.page import LARGEST, Findings, report_html
 from pipelines.report.redaction import Names
 from pipelines.report.summary_facts import Gap, changes, coverage, nearly_confirmed, timetable
-from tests.simulate import FRIENDS, Records, creature_of_habit, observations, wall
+from tests.simulate import FRIENDS, creature_of_habit, observations, wall
 
 PERSON = creature_of_habit(seed=3, weeks=16)
 BRIEF = creature_of_habit(seed=3, weeks=4).observations
@@ -43,7 +44,8 @@ def text(found: Detection) -> str:
 
 @pytest.fixture(scope="module")
 def page(text: str) -> html.HtmlElement:
-    return html.fromstring(text)
+    page: html.HtmlElement = html.fromstring(text)
+    return page
 
 
 def said(element: html.HtmlElement) -> str:

@@ -151,7 +151,9 @@ def test_a_busy_monday_is_no_habit_of_mondays() -> None:
 def factor_of(log: Log, own: Ints | int = 0) -> Floats:
     """The weekday factor of the one person of a log, without a subject's own events."""
     rhythm = Rhythm.of(log)
-    return weekday_factor(log.active.by_weekday, rhythm.week_of_user - own, rhythm.week_of_type - own)[0]
+    factor = weekday_factor(log.active.by_weekday, rhythm.week_of_user - own, rhythm.week_of_type - own)
+    first: Floats = factor[0]
+    return first
 
 
 def test_the_weekday_factor_averages_to_one_over_the_days() -> None:

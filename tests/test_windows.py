@@ -43,8 +43,8 @@ def found(people: list[list[Event]], busy: Rhythm | None = None) -> Windows:
     rhythm = busy or Rhythm.of(log)
     own = OwnTimes.of(log.user, log.minute, len(people))
     order = np.lexsort((log.minute, log.user))
-    user, weekday, minute = (a[order] for a in (log.user, log.weekday, log.minute))
-    return find_windows(user, weekday, minute, background_of(log, rhythm, own), LEAST)
+    background = background_of(log, rhythm, own)
+    return find_windows(log.user[order], log.weekday[order], log.minute[order], background, LEAST)
 
 
 def background_of(log: Log, rhythm: Rhythm, own: OwnTimes) -> Background:

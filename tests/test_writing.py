@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -23,8 +24,8 @@ from tests.log_strategies import RECORDS, ndjson
 OPTIONS = ReadOptions(until=datetime(2030, 1, 1, tzinfo=UTC), tz="Europe/Berlin")
 
 
-def frame_of(*records: dict[str, object]) -> pl.DataFrame:
-    batches = NDJSON.read(Source.of_bytes(ndjson(list(records)), "log.ndjson"), OPTIONS)
+def frame_of(*records: Mapping[str, object]) -> pl.DataFrame:
+    batches = NDJSON.read(Source.of_bytes(ndjson(records), "log.ndjson"), OPTIONS)
     return concat_observations(complete(batch.observations, OPTIONS) for batch in batches)
 
 

@@ -7,7 +7,7 @@ python -m tests.benchmarks.reliability --real git-polars.ndjson --cuts 52
 from __future__ import annotations
 
 import argparse
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import polars as pl
 
@@ -27,8 +27,8 @@ def main() -> None:
         frame = real(arguments.real)
     else:
         frame = concat_observations([observations_of(p) for seed in arguments.seeds for p in build(seed)])
-    last = frame.get_column("at").max()
-    cuts = [last - timedelta(days=DAYS_AHEAD * n) for n in range(arguments.cuts, 0, -1)]  # type: ignore[operator]
+    last: datetime = frame.select(pl.col("at").max()).item()
+    cuts = [last - timedelta(days=DAYS_AHEAD * n) for n in range(arguments.cuts, 0, -1)]
     looks = look_ahead(frame, cuts)
     with pl.Config(tbl_rows=-1, tbl_cols=-1, tbl_width_chars=160, tbl_hide_dataframe_shape=True):
         for status in ("confirmed", "tracking"):

@@ -47,7 +47,7 @@ def test_a_million_rows_with_repeated_titles(benchmark: BenchmarkFixture) -> Non
             "title:text": distinct.gather(pl.int_range(ROWS, eager=True) % len(distinct)),
         }
     )
-    benchmark.pedantic(with_features, args=(frame,), rounds=5)  # type: ignore[no-untyped-call]
+    benchmark.pedantic(with_features, args=(frame,), rounds=5)
     counting = best_of_three(lambda: frame.group_by("user_id", "type", "title:text").len())
     assert best_of_three(lambda: with_features(frame)) < 20 * counting
 

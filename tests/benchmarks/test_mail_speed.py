@@ -91,6 +91,7 @@ def best_of_three(run: Callable[[], object]) -> float:
 
 def test_messages_from_an_mbox(benchmark: BenchmarkFixture, mbox: Path) -> None:
     assert benchmark.pedantic(read, (mbox,), rounds=3) == MESSAGES
+    assert benchmark.stats is not None
     benchmark.extra_info["messages_per_second"] = round(MESSAGES / benchmark.stats["min"])
     benchmark.extra_info["megabytes"] = mbox.stat().st_size // 10**6
 

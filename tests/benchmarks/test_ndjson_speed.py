@@ -77,14 +77,14 @@ def best_of_three(run: object, *arguments: object) -> float:
 
 def test_a_clean_log(benchmark: BenchmarkFixture, log: Path) -> None:
     """Little more than twice what polars takes to parse it."""
-    rows = benchmark.pedantic(read, args=(log,), rounds=5)  # type: ignore[no-untyped-call]
+    rows = benchmark.pedantic(read, args=(log,), rounds=5)
     assert rows == ROWS
     assert best_of_three(read, log) < 3 * best_of_three(pl.read_ndjson, log)
 
 
 def test_a_log_to_be_repaired(benchmark: BenchmarkFixture, broken: Path) -> None:
     """As fast as the standard library parses its lines, without the rest of the work."""
-    rows = benchmark.pedantic(read, args=(broken,), rounds=5)  # type: ignore[no-untyped-call]
+    rows = benchmark.pedantic(read, args=(broken,), rounds=5)
     assert rows == ROWS - ROWS // 200
     lines = [line for line in broken.read_bytes().splitlines() if not line.startswith(b"{b")]
     assert best_of_three(read, broken) < 2 * best_of_three(lambda: [json.loads(line) for line in lines])
@@ -93,7 +93,7 @@ def test_a_log_to_be_repaired(benchmark: BenchmarkFixture, broken: Path) -> None
 def test_observations_are_written(benchmark: BenchmarkFixture, log: Path) -> None:
     """Faster than json.dumps takes for the same objects."""
     frame = concat_observations(batch.observations for batch in NDJSON.read(Source.of_path(log), OPTIONS))
-    written = benchmark.pedantic(to_ndjson, args=(frame,), rounds=5)  # type: ignore[no-untyped-call]
+    written = benchmark.pedantic(to_ndjson, args=(frame,), rounds=5)
     records = [json.loads(line) for line in written.splitlines()]
     assert best_of_three(to_ndjson, frame) < best_of_three(lambda: [json.dumps(record) for record in records])
 
