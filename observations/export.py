@@ -11,6 +11,7 @@ from typing import BinaryIO
 import orjson
 import polars as pl
 
+from observations.civil_columns import rfc_3339
 from observations.civil_time import WEEKDAYS
 from observations.schema import BASE, empty_observations, feature_columns, split_column
 
@@ -126,14 +127,7 @@ def _timestamp() -> pl.Expr:
     # RFC 3339 has whole minutes; zones before 1900 had seconds, and the instant must stay what it is.
     offset = (pl.col("local") - pl.col("at").dt.replace_time_zone(None)).dt.total_minutes()
     wall = pl.col("at").dt.replace_time_zone(None) + pl.duration(minutes=offset)
-    hours, minutes = (offset.abs() // 60).cast(pl.String), (offset.abs() % 60).cast(pl.String)
-    shown = (
-        pl.when(offset < 0).then(pl.lit("-")).otherwise(pl.lit("+"))
-        + hours.str.zfill(2)
-        + ":"
-        + minutes.str.zfill(2)
-    )
-    return _member("timestamp", _quoted(wall.dt.strftime("%Y-%m-%dT%H:%M:%S%.f") + shown))
+    return _member("timestamp", _quoted(rfc_3339(wall, offset)))
 
 
 def _zone() -> pl.Expr:

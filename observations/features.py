@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from observations.civil_time import MICROSECONDS_PER_MINUTE
 from observations.shell.parse import with_command_features
 from observations.titles.normalize import kinds_of
 from observations.titles.similarity import join_near_identical
@@ -39,7 +40,7 @@ def with_features(frame: pl.DataFrame, *, join_similar: bool = True) -> pl.DataF
 
     """
     local = pl.col("local")
-    minute = (local - local.dt.truncate("1d")).dt.total_microseconds() / 60_000_000
+    minute = (local - local.dt.truncate("1d")).dt.total_microseconds() / MICROSECONDS_PER_MINUTE
     if "all_day:flag" in frame.columns:
         minute = pl.when(pl.col("all_day:flag").fill_null(value=False)).then(None).otherwise(minute)
     return _with_kinds(with_command_features(frame), join_similar).with_columns(

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from observations.civil_time import with_instant
+from observations.civil_columns import with_instant
 from observations.schema import BASE, concat_observations
 
 Floats = npt.NDArray[np.float64]

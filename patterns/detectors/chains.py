@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from patterns.detectors.successions import MINUTE
+from observations.civil_time import MICROSECONDS_PER_MINUTE
 from patterns.eventlog.arrays import Ints
 from patterns.eventlog.log import Log
 from patterns.eventlog.subjects import Subjects
@@ -105,7 +105,7 @@ def _next(log: Log, subjects: Subjects, event: Ints, step: int, minutes: int) ->
         return np.full(len(event), -1)
     at = np.searchsorted(those, event, side="right")
     found = those[np.minimum(at, len(those) - 1)]
-    near = (at < len(those)) & (log.at[found] - log.at[event] <= minutes * MINUTE)
+    near = (at < len(those)) & (log.at[found] - log.at[event] <= minutes * MICROSECONDS_PER_MINUTE)
     return np.where(near, found, -1)
 
 

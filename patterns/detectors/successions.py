@@ -21,12 +21,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from observations.civil_time import MICROSECONDS_PER_MINUTE
 from patterns.eventlog.arrays import Flags, Ints, begins, contains, order_by, ranges
 from patterns.eventlog.log import Log
 from patterns.eventlog.subjects import Subjects
-
-MINUTE = 60_000_000
-"""µs."""
 
 MINUTES = (1, 2, 5, 10, 15, 30, 60, 120)
 """Within how many minutes a step may follow."""
@@ -121,7 +119,9 @@ class _Block:
         least: int,
     ) -> _Block:
         events = np.arange(begin, end)
-        last = np.searchsorted(axis, axis[events] + MINUTES[-1] * MINUTE // 1000, side="right")
+        last = np.searchsorted(
+            axis, axis[events] + MINUTES[-1] * MICROSECONDS_PER_MINUTE // 1000, side="right"
+        )
         ahead = np.clip(last - events - 1, 0, _LOOK_AHEAD)
         before, after = np.repeat(events, ahead), ranges(events + 1, ahead)
         row, second = memberships.of_each(after)
@@ -222,13 +222,13 @@ class _Memberships:
 def time_axis(log: Log) -> Ints:
     """(events,) ms on one axis for all people: each one's events lie further behind the last one's than any `MINUTES`."""
     at = (log.at - log.at.min()) // 1000
-    axis: Ints = log.user * (int(at.max()) + MINUTES[-1] * MINUTE // 1000 + 1) + at
+    axis: Ints = log.user * (int(at.max()) + MINUTES[-1] * MICROSECONDS_PER_MINUTE // 1000 + 1) + at
     return axis
 
 
 def _counts_within(lag: Ints, group: Ints, groups: int) -> Ints:
     """(groups, minutes) how many lags of each group are within the minutes."""
-    column = np.searchsorted(np.array(MINUTES) * MINUTE, lag)
+    column = np.searchsorted(np.array(MINUTES) * MICROSECONDS_PER_MINUTE, lag)
     columns = len(MINUTES) + 1  # the last for what comes later still
     counts = np.bincount(group * columns + column, minlength=groups * columns).reshape(groups, columns)
     return np.cumsum(counts[:, :-1], axis=1)

@@ -26,7 +26,7 @@ from math import ceil
 
 import numpy as np
 
-from observations.civil_time import clock
+from observations.civil_time import format_clock
 from patterns.candidates import Candidates, PatternType, Trials
 from patterns.detectors.scan_windows import find_windows
 from patterns.detectors.temporal_null_model import Slots, final_null_rates
@@ -148,12 +148,12 @@ def _rule(
     rule: dict[str, object] = {
         "where": where,
         "rrule": recurrence.rrule(),
-        "time": clock(time + 60 * day_starts_at),
+        "time": format_clock(time + 60 * day_starts_at),
         "tolerance_minutes": ceil(tolerance),
     }
     if recurrence.needs_start:
         first = int(recurrence.next_due(np.array([first_day - 1]))[0])
         rule["dtstart"] = str(np.datetime64(first, "D"))
     if day_starts_at:
-        rule["day_starts_at"] = clock(60 * day_starts_at)
+        rule["day_starts_at"] = format_clock(60 * day_starts_at)
     return rule

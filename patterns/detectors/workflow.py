@@ -26,10 +26,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from observations.civil_time import MICROSECONDS_PER_MINUTE
 from patterns.candidates import Candidates, PatternType, Rule, Trials
 from patterns.detectors.chains import Chain, Walk, joined
 from patterns.detectors.step_pairs import Pairs, find_pairs
-from patterns.detectors.successions import MINUTE, MINUTES, count_follows
+from patterns.detectors.successions import MINUTES, count_follows
 from patterns.eventlog.arrays import Flags, Floats, Ints
 from patterns.eventlog.due_times import next_occasion, patience
 from patterns.eventlog.log import Log, wall_clock
@@ -115,7 +116,9 @@ def _trials(log: Log, subjects: Subjects, chains: list[Chain]) -> Trials:
         event, last = chain.walk.event[chain.begin :], chain.walk.last[chain.begin :]
         hit = last >= 0
         shown = np.where(hit, last, event)
-        local = wall_clock(log.day[shown], log.minute[shown]) + np.where(hit, 0, chain.minutes * MINUTE)
+        local = wall_clock(log.day[shown], log.minute[shown]) + np.where(
+            hit, 0, chain.minutes * MICROSECONDS_PER_MINUTE
+        )
         # A first step whose minutes are not over yet is no opportunity yet; one after the last step's source ended is none.
         known = hit | ((local <= log.as_of_local[log.user[event]]) & (log.day[event] <= until[number]))
         parts.append((np.full(known.sum(), number), local[known], hit[known], last[known]))

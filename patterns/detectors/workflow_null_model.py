@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from patterns.detectors.successions import MINUTE, MINUTES, time_axis
+from observations.civil_time import MICROSECONDS_PER_MINUTE
+from patterns.detectors.successions import MINUTES, time_axis
 from patterns.eventlog.arrays import Floats, Ints, contains, distinct
 from patterns.eventlog.log import Log, day_key, weekday_of
 from patterns.eventlog.subjects import Subjects
@@ -185,7 +186,9 @@ class _Approach:
         wanted[event] = True
         known = np.flatnonzero(wanted)
         place = (np.cumsum(wanted) - 1)[event]
-        begins = [np.searchsorted(axis, axis[known] - m * MINUTE // 1000)[place] for m in MINUTES]
+        begins = [
+            np.searchsorted(axis, axis[known] - m * MICROSECONDS_PER_MINUTE // 1000)[place] for m in MINUTES
+        ]
         begin = np.maximum(np.stack(begins, axis=1), nearest[:, None])
         return cls(pair, event, np.minimum(begin, event[:, None]), len(of))
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import orjson
 import polars as pl
 
+from observations.civil_time import MICROSECONDS_PER_DAY
 from observations.features import with_features
 from patterns.rules.phrases import does, doing, duration
 from pipelines.charts.event_filters import evidence_in, matching
@@ -31,7 +32,6 @@ _DAYS_AWAY = 28
 _ENOUGH = 30
 """Clock times on other days, from which on they say something about chance."""
 _WAKING_MINUTES = 16 * 60
-_DAY = 86_400_000_000
 _STEP_HEIGHT = 26
 
 Micros = npt.NDArray[np.int64]
@@ -128,9 +128,11 @@ def _lag(firsts: Micros, lasts: Micros) -> Minutes:
 def _by_chance(firsts: Micros, lasts: Micros, own: pl.DataFrame, edges: Minutes) -> Minutes:
     """(bands,) how often the last step comes in each band of minutes when there was no first one."""
     active = own.get_column("day").unique().to_physical().to_numpy().astype(np.int64)
-    without = np.setdiff1d(active, firsts // _DAY)
-    moved = np.concatenate([firsts + days * _DAY for days in range(-_DAYS_AWAY, _DAYS_AWAY + 1)])
-    elsewhere = moved[np.isin(moved // _DAY, without)]
+    without = np.setdiff1d(active, firsts // MICROSECONDS_PER_DAY)
+    moved = np.concatenate(
+        [firsts + days * MICROSECONDS_PER_DAY for days in range(-_DAYS_AWAY, _DAYS_AWAY + 1)]
+    )
+    elsewhere = moved[np.isin(moved // MICROSECONDS_PER_DAY, without)]
     if len(elsewhere) >= _ENOUGH:
         return _shares(_lag(elsewhere, lasts), edges)
     left: Minutes = np.exp(-edges * len(lasts) / (len(active) * _WAKING_MINUTES))

@@ -21,6 +21,7 @@ from typing import Any
 import orjson
 import polars as pl
 
+from observations.civil_time import rfc_3339
 from patterns.evaluate import evaluate
 from patterns.pattern_frame import PATTERNS
 from patterns.rules.sameness import is_same
@@ -96,11 +97,7 @@ def stamp(moment: datetime, observations: pl.DataFrame) -> str:
     if observations.height:
         at, local = observations.sort("at").select("at", "local").row(-1)
         offset = local - at.replace(tzinfo=None)
-    minutes = round(offset.total_seconds() / 60)
-    shown = (moment.replace(tzinfo=None) - (moment.utcoffset() or timedelta()) + offset).replace(
-        microsecond=0
-    )
-    return f"{shown.isoformat()}{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02d}:{abs(minutes) % 60:02d}"
+    return rfc_3339(moment.replace(tzinfo=None) - (moment.utcoffset() or timedelta()) + offset, offset)
 
 
 def _spoken_of(

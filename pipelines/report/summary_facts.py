@@ -11,7 +11,7 @@ from typing import cast
 
 import polars as pl
 
-from observations.civil_time import WEEKDAYS, clock
+from observations.civil_time import WEEKDAYS, format_clock
 from patterns.explain import Explanation
 from patterns.model import Pattern
 from patterns.rules.phrases import does, things
@@ -97,7 +97,7 @@ def _timed(rule: Mapping[str, object]) -> Entry:
     time, tolerance = cast(str, rule["time"]), cast(int, rule["tolerance_minutes"])
     minute = int(time[:2]) * 60 + int(time[3:])
     loosely = tolerance >= _LOOSELY
-    when = f"{clock(minute - tolerance)}–{clock(minute + tolerance)}" if loosely else time
+    when = f"{format_clock(minute - tolerance)}–{format_clock(minute + tolerance)}" if loosely else time
     what = does(cast(Where, rule["where"])).removeprefix("has ")
     interval = "INTERVAL=" in cast(str, rule["rrule"])
     return Entry(minute - tolerance * loosely, when, _capital(what), "not every week" if interval else "")

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, delete, func, select, text
 
+from observations.civil_time import MICROSECONDS_PER_DAY
 from observations.errors import StoreError
 from observations.schema import concat_observations
 from pipelines.store.connection import Database
@@ -25,8 +26,6 @@ from pipelines.store.instants import as_moment, as_number
 from pipelines.store.observation_queries import parts, read_people, read_stored
 from pipelines.store.parquet_archive import announce, drop_file, read_archives, read_file, sweep, write_file
 from pipelines.store.schema import archives, observations
-
-_DAY = 86_400_000_000
 
 
 @dataclass(frozen=True)
@@ -102,9 +101,9 @@ def lock_observations(connection: Connection) -> None:
 
 def _months(connection: Connection, before: datetime) -> list[datetime]:
     """The beginnings of the months in which something is to be moved, in order."""
-    day = (observations.c.at // _DAY).label("day")
+    day = (observations.c.at // MICROSECONDS_PER_DAY).label("day")
     query = select(day).where(observations.c.at < as_number(before)).distinct()
-    days = {as_moment(int(number) * _DAY) for number in connection.execute(query).scalars()}
+    days = {as_moment(int(number) * MICROSECONDS_PER_DAY) for number in connection.execute(query).scalars()}
     return sorted({moment.replace(day=1) for moment in days})
 
 

@@ -16,6 +16,7 @@ import orjson
 import polars as pl
 from sqlalchemy import Connection, and_, bindparam, exists, or_, select
 
+from observations.civil_time import rfc_3339
 from observations.features import with_features
 from patterns.rules.matching import Event, events_of, hangs_on_derived, outcome, reach
 from pipelines.store.observation_queries import read_observations, read_people
@@ -147,8 +148,4 @@ def _before(connection: Connection, row: Mapping[str, Any], event: Event, span: 
 
 
 def _timestamp(row: Mapping[str, Any]) -> str:
-    offset = row["local"] - row["at"].replace(tzinfo=None)
-    minutes = round(offset.total_seconds() / 60)
-    sign, size = "-" if minutes < 0 else "+", abs(minutes)
-    shown = row["local"].replace(microsecond=0).isoformat()
-    return f"{shown}{sign}{size // 60:02d}:{size % 60:02d}"
+    return rfc_3339(row["local"], row["local"] - row["at"].replace(tzinfo=None))

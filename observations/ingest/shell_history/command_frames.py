@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from observations.civil_time import with_local
+from observations.civil_columns import with_local
 from observations.ingest.toolkit.note_collector import Remarks
 from observations.privacy.redact import redact_series
 from observations.schema import BASE

@@ -15,7 +15,8 @@ from collections.abc import Iterable, Mapping
 
 import polars as pl
 
-from observations.civil_time import with_local, zone
+from observations.civil_columns import with_local
+from observations.civil_time import zone
 from observations.errors import SettingError, SourceError, did_you_mean
 from observations.ingest.tabular.row_buffer import LINE, TEXTS
 from observations.ingest.tabular.timestamps import parse_timestamps

@@ -18,7 +18,7 @@ from typing import BinaryIO, Literal, Protocol, runtime_checkable
 import numpy as np
 import polars as pl
 
-from observations.civil_time import with_instant, with_local
+from observations.civil_columns import with_instant, with_local
 from observations.privacy.redact import redact
 from observations.schema import BASE, KINDS, Kind, feature_column, feature_columns
 
