@@ -18,10 +18,14 @@ from patterns.explain import Explanation, explain
 from patterns.model import Pattern, read_patterns, write_patterns
 from patterns.pattern_frame import PATTERNS
 from patterns.settings import Settings
-from pipelines.cli.ingest_progress import check_anything_read, check_reading
+from pipelines.input_checks import check_anything_read, check_reading
 from pipelines.out_of_core import Crowd
 from pipelines.parallel import evaluate_parts, workers_for
 from pipelines.pattern_detail import Explained
+from pipelines.wall_clock import wall_clock
+
+OBSERVATIONS_WITH_WEEKS = 100_000
+"""Up to so many observations a notebook shows the weeks of each pattern, which takes as long as detecting it did."""
 
 Sources = str | Path | Iterable[str | Path]
 
@@ -157,12 +161,14 @@ class Detection:
         return "[" + ",\n ".join(line.decode() for line in write_patterns(self.frame)) + "]"
 
     def _repr_html_(self) -> str:
-        from pipelines.notebook_repr import detection_html
+        from pipelines.notebook_repr import Weeks, detection_html
 
-        return detection_html(self)
+        has_weeks = self.basis is not None and self.observations <= OBSERVATIONS_WITH_WEEKS
+        weeks = Weeks(self.explanation.opportunities, self.observed) if has_weeks else None
+        return detection_html(self.frame, self.observations, self.people, self.settings, weeks)
 
     def _repr_markdown_(self) -> str:
-        from pipelines.cli.pattern_table import to_markdown
+        from pipelines.text.markdown import to_markdown
 
         return to_markdown(self.patterns) or "Nothing repeats often enough yet to be told from chance.\n"
 
@@ -294,15 +300,3 @@ def _check_in_time(as_of: datetime | None, first: object) -> None:
             f"--as-of {as_of:%Y-%m-%d %H:%M} is before the first observation ({first:%Y-%m-%d %H:%M} UTC); "
             "name a later time"
         )
-
-
-def wall_clock(observations: pl.DataFrame, as_of: datetime | None) -> datetime:
-    """What one person's clock shows at `as_of`, by the offset of their newest observation; that one's time if null.
-
-    Args:
-        observations: of one person, at least one.
-        as_of: aware.
-    """
-    at, local = observations.sort("at").select("at", "local").row(-1)
-    clock: datetime = local if as_of is None else local + (as_of - at)
-    return clock

@@ -1,78 +1,81 @@
-"""Showing results in a notebook: one element with its style, no script, nothing from the network; data is escaped."""
+"""Results as HTML for a notebook: one element with its style, no script, nothing from the network, data escaped."""
 
 from __future__ import annotations
 
-from functools import cache
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from datetime import datetime
 
-import jinja2
+import polars as pl
 from markupsafe import Markup
 
-from patterns.model import STATUSES
-from pipelines.cli.ingest_progress import plural
+from patterns.explain import Explanation
+from patterns.model import STATUSES, read_patterns
+from patterns.settings import Settings
 from pipelines.report.cards import ahead_of, by_person, cards_of, changes_of, last_days
-
-if TYPE_CHECKING:
-    from pipelines.detection import Detection
-    from pipelines.pattern_detail import Explained
+from pipelines.report.templates import environment, style
+from pipelines.text.counts import people_counted, plural
+from pipelines.text.sparklines import strip_svg
 
 SHOWN, FOLDED = 20, 200
 """Patterns that are shown at once, and those that unfold; the rest is only counted."""
 
-OBSERVATIONS_WITH_WEEKS = 100_000
-"""Up to so many observations the weeks of each pattern are drawn, which takes as long as detecting it did."""
+
+@dataclass(frozen=True, eq=False)
+class Weeks:
+    """What the weeks of patterns are drawn from.
+
+    Attributes:
+        opportunities: `patterns.explain.OPPORTUNITIES`.
+        observed: the observations that the patterns rest on.
+    """
+
+    opportunities: pl.DataFrame
+    observed: pl.DataFrame
 
 
-@cache
-def environment() -> jinja2.Environment:
-    """The templates of this folder; everything that they are handed is escaped."""
-    return jinja2.Environment(
-        loader=jinja2.PackageLoader("pipelines.report", ""),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
+def detection_html(
+    patterns: pl.DataFrame, observations: int, people: int, settings: Settings, weeks: Weeks | None
+) -> str:
+    """A table of patterns.
 
-
-def style(*names: str) -> Markup:
-    """The style sheets of this folder, one after the other."""
-    loader = environment().loader
-    assert loader is not None
-    return Markup("").join(Markup(loader.get_source(environment(), name)[0]) for name in names)  # noqa: S704  ours
-
-
-def detection_html(detection: Detection) -> str:
-    """What a notebook shows of a detection."""
-    wanted = detection.frame.head(SHOWN + FOLDED)
-    seen, until = None, None
-    if detection.basis is not None and detection.observations <= OBSERVATIONS_WITH_WEEKS:
-        seen, until = detection.explanation.opportunities, last_days(detection.observed)
-    cards = cards_of(wanted, seen, detection.settings, until)
+    Args:
+        patterns: `patterns.pattern_frame.PATTERNS`.
+        observations, people: how many they rest on.
+        settings: by which they were judged.
+        weeks: None to leave the sparklines out.
+    """
+    seen, until = (None, None) if weeks is None else (weeks.opportunities, last_days(weeks.observed))
+    cards = cards_of(patterns.head(SHOWN + FOLDED), seen, settings, until)
     return (
         environment()
         .get_template("detection.html")
         .render(
             css=style("pictures.css", "notebook.css"),
-            title=title_of(detection),
-            subtitle=f"in {plural(detection.observations, 'observation')} of {_people(detection.people)}",
+            title=title_of(patterns),
+            subtitle=f"in {plural(observations, 'observation')} of {people_counted(people)}",
             shown=by_person(cards[:SHOWN]),
             folded=by_person(cards[SHOWN:]),
             folded_count=len(cards[SHOWN:]),
-            left_out=detection.frame.height - len(cards),
-            several=detection.frame.get_column("user_id").n_unique() > 1,
-            with_weeks=seen is not None,
+            left_out=patterns.height - len(cards),
+            several=patterns.get_column("user_id").n_unique() > 1,
+            with_weeks=weeks is not None,
         )
     )
 
 
-def explained_html(explained: Explained) -> str:
-    """What a notebook shows of one pattern with everything behind it."""
-    from pipelines import charts
-    from pipelines.text.sparklines import strip_svg
+def explained_html(explanation: Explanation, settings: Settings, until: datetime) -> str:
+    """One pattern with its calendar, its course through time and what would change it.
 
-    pattern, explanation = explained.pattern, explained.explanation
-    (card,) = cards_of(explained.explanation.patterns, explanation.opportunities, explained.settings)
+    Args:
+        explanation: of this pattern alone.
+        settings: by which it was judged.
+        until: the wall clock at which it was judged.
+    """
+    from pipelines import charts  # altair takes half a second to import
+
+    pattern = next(read_patterns(explanation.patterns))
+    (card,) = cards_of(explanation.patterns, explanation.opportunities, settings)
+    course = charts.course(explanation, pattern.id, settings, until)
     return (
         environment()
         .get_template("explained.html")
@@ -80,8 +83,8 @@ def explained_html(explained: Explained) -> str:
             css=style("pictures.css", "notebook.css"),
             card=card,
             pattern=pattern,
-            strip=strip_svg(explained.opportunities, until=explained.until.date(), pointable=True),
-            course=Markup(charts.to_svg(explained.chart())),  # noqa: S704  an element tree, written out
+            strip=strip_svg(explanation.opportunities, until=until.date(), pointable=True),
+            course=Markup(charts.to_svg(course)),  # noqa: S704  an element tree, written out
             changes=list(changes_of(explanation, pattern.id)),
             ahead=ahead_of(explanation, pattern),
             rule=card.rule_text,
@@ -89,11 +92,7 @@ def explained_html(explained: Explained) -> str:
     )
 
 
-def title_of(detection: Detection) -> str:
+def title_of(patterns: pl.DataFrame) -> str:
     """How many patterns of each status there are."""
-    counts = dict(detection.frame.group_by("status").len().iter_rows())
+    counts = dict(patterns.group_by("status").len().iter_rows())
     return ", ".join(f"{counts.get(status, 0):,} {status}" for status in STATUSES)
-
-
-def _people(count: int) -> str:
-    return f"{count:,} {'person' if count == 1 else 'people'}"

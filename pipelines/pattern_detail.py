@@ -67,9 +67,9 @@ class Explained:
     def _repr_html_(self) -> str:
         from pipelines.notebook_repr import explained_html
 
-        return explained_html(self)
+        return explained_html(self.explanation, self.settings, self.until)
 
     def _repr_markdown_(self) -> str:
-        from pipelines.cli.pattern_table import to_markdown
+        from pipelines.text.markdown import to_markdown
 
         return to_markdown([self.pattern])

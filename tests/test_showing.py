@@ -12,8 +12,9 @@ from lxml import html
 
 from observations.errors import SettingError
 from observations.schema import empty_observations
-from pipelines.detection import Detection, detect_in_frame, wall_clock
+from pipelines.detection import Detection, detect_in_frame
 from pipelines.pattern_detail import Explained
+from pipelines.wall_clock import wall_clock
 from tests.simulate import creature_of_habit, nobody_in_particular
 
 PERSON = creature_of_habit(seed=3, weeks=10)

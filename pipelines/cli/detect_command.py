@@ -11,11 +11,12 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from observations.ingest.toolkit.reader import ReadOptions
-from pipelines.cli.ingest_progress import plural, read_into
+from pipelines.cli.ingest_progress import read_into
 from pipelines.cli.options import instant_option, reading_options
 from pipelines.cli.pattern_listing import Format, counted, listing_options, print_listing
 from pipelines.detection import detect_in_crowd
 from pipelines.out_of_core import Crowd
+from pipelines.text.counts import plural
 
 
 @click.command()

@@ -14,8 +14,8 @@ import click
 from click.core import ParameterSource
 
 from observations.errors import SettingError
-from pipelines.cli.ingest_progress import plural
 from pipelines.cli.options import form_option, store_option
+from pipelines.text.counts import byte_size, plural
 
 if TYPE_CHECKING:
     from pipelines.store.archive import Archived
@@ -188,15 +188,13 @@ def _say_left(left: Sequence[str]) -> None:
 
 
 def _archived(done: Archived) -> str:
-    from pipelines.cli.store_tables import size
-
     before = f"{done.before:%Y-%m-%d}"
     if not done.observations:
         return f"nothing to archive: no observation in the database is older than {before}"
     folders = ", ".join(sorted({str(path.parent) for path in done.files}))
     return (
         f"{plural(done.observations, 'observation')} from before {before} moved to {plural(len(done.files), 'file')} "
-        f"in {folders} ({size(done.size)}); {plural(done.left, 'observation')} left in the database"
+        f"in {folders} ({byte_size(done.size)}); {plural(done.left, 'observation')} left in the database"
     )
 
 

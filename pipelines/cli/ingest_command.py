@@ -14,9 +14,10 @@ from observations.export import write_ndjson, write_parquet
 from observations.ingest.discovery import find_sources
 from observations.ingest.read import ReadingReport, read_sources
 from observations.ingest.toolkit.reader import Batch, ReadOptions
-from pipelines.cli.ingest_progress import check_reading, reading_progress, report_reading
+from pipelines.cli.ingest_progress import reading_progress, report_reading
 from pipelines.cli.options import reading_options
 from pipelines.cli.source_table import explain
+from pipelines.input_checks import check_reading
 
 
 @click.command()

@@ -14,12 +14,13 @@ import polars as pl
 from rich.console import Console
 from rich.status import Status
 
-from observations.errors import SettingError, SourceError, did_you_mean
 from observations.ingest.discovery import find_sources
 from observations.ingest.read import read_sources
 from observations.ingest.read_report import ReadingReport, SourceReport
 from observations.ingest.toolkit.reader import Batch, ReadOptions
 from observations.schema import concat_observations, unique_observations
+from pipelines.input_checks import check_anything_read, check_reading
+from pipelines.text.counts import plural
 
 LINES_A_SOURCE = 20
 """Notes shown for each source; the rest is counted."""
@@ -29,40 +30,6 @@ SOURCES_A_REASON = 5
 
 PATIENCE_SECONDS = 1.0
 """Reading that is over sooner shows no progress."""
-
-
-def check_anything_read(report: ReadingReport, as_of: datetime | None) -> None:
-    """Do nothing if there is something to judge by `as_of`.
-
-    Raises:
-        SettingError: there is no observation up to `as_of`.
-    """
-    if as_of is not None and report.observations == 0:
-        raise SettingError(
-            f"there is no observation up to --as-of {as_of:%Y-%m-%d %H:%M %Z}; name a later time"
-        )
-
-
-def check_reading(report: ReadingReport, options: ReadOptions) -> None:
-    """Do nothing if what was read is what the person can have meant.
-
-    Raises:
-        SourceError: a source that they named has records, and not one of them can be read.
-        SettingError: no record has the feature that is to name the user.
-    """
-    for source in report.sources.values():
-        rejects = source.count("reject")
-        if source.named and rejects and not source.observations and not source.count("left_out"):
-            first = next(note for note in source.notes if note.level == "reject")
-            place = source.label if first.line is None else f"{source.label}:{first.line}"
-            which = "its one record" if rejects == 1 else f"none of its {rejects:,} records"
-            can = "cannot" if rejects == 1 else "can"
-            raise SourceError(place, f"{which} {can} be read: {first.message}")
-    field = options.user_field
-    if field is not None and report.observations and field not in report.features:
-        there_are = ", ".join(sorted(report.features)) or "none"
-        hint = did_you_mean(field, report.features) or f"; the features are {there_are}"
-        raise SettingError(f"--user-field {field}: no record has this feature{hint}")
 
 
 def report_reading(report: ReadingReport) -> None:
@@ -136,30 +103,25 @@ def summary(report: ReadingReport) -> str:
     return "; ".join(parts)
 
 
-def plural(count: int, noun: str) -> str:
-    """A count with its noun.
-
-    >>> plural(1, "source"), plural(1200, "source")
-    ('1 source', '1,200 sources')
-    """
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
-
-
 @dataclass
 class Progress:
     """A line on standard error that says how far the reading is, if it takes long and a person watches."""
 
     console: Console
     status: Status | None = None
-    began: float = 0.0
+    began: float = field(default_factory=time.monotonic)
+    count: int = 0
 
     def watch(self, batches: Iterable[Batch]) -> Iterator[Batch]:
         """The batches, counted as they pass."""
-        self.began, count = time.monotonic(), 0
         for batch in batches:
-            count += batch.observations.height
-            self._show(f"{count:,} observations read")
+            self.add(batch.observations.height)
             yield batch
+
+    def add(self, observations: int) -> None:
+        """Count some more observations."""
+        self.count += observations
+        self._show(f"{self.count:,} observations read")
 
     def _show(self, text: str) -> None:
         if not self.console.is_terminal or time.monotonic() - self.began < PATIENCE_SECONDS:

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 import click
 
 from observations.ingest.toolkit.reader import Note, ReadOptions
-from pipelines.cli.ingest_progress import LINES_A_SOURCE, plural
+from pipelines.cli.ingest_progress import LINES_A_SOURCE
 from pipelines.cli.options import as_of_option, record_options, store_option
+from pipelines.text.counts import plural
 
 if TYPE_CHECKING:
     from pipelines.store.status_change import Change
@@ -89,6 +90,7 @@ def sync(db: str | None, options: ReadOptions, as_of: datetime | None) -> None:
       habitus sync
       habitus sync --db ~/habits.db
     """  # noqa: D301  click wants the control character
+    from pipelines.cli.ingest_progress import reading_progress
     from pipelines.store.store import Store, clock_at
     from pipelines.streaming.sync import sync_sources
 
@@ -96,7 +98,8 @@ def sync(db: str | None, options: ReadOptions, as_of: datetime | None) -> None:
     with Store(db, clock=clock_at(as_of)) as store:
         if as_of is None:
             warn_of_the_clock(store.newest(), store.clock())
-        synced = sync_sources(store, names, options)
+        with reading_progress() as progress:
+            synced = sync_sources(store, names, options, progress.add)
     if synced is None:
         click.echo(
             f"{store.database.place}: another sync of it is running; this one leaves it to that", err=True

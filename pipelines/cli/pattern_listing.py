@@ -12,9 +12,10 @@ from rich.console import Console
 
 from patterns.candidates import PATTERN_TYPES
 from patterns.model import STATUSES
-from pipelines.cli.ingest_progress import plural
-from pipelines.cli.pattern_table import print_table, to_markdown
+from pipelines.cli.pattern_table import print_table
 from pipelines.detection import Detection
+from pipelines.text.counts import people_counted, plural
+from pipelines.text.markdown import to_markdown
 
 Format = Literal["table", "json", "ndjson", "markdown"]
 Command = Callable[..., None]
@@ -86,8 +87,5 @@ def counted(detection: Detection, *between: str) -> str:
     """One line: of how much and of whom, and what was found."""
     counts = dict(detection.frame.group_by("status").len().iter_rows())
     found = ", ".join(f"{counts.get(s, 0):,} {s}" for s in STATUSES)
-    people = f"{detection.people:,} {'person' if detection.people == 1 else 'people'}"
     patterns = plural(detection.frame.height, "pattern")
-    return (
-        f"{', '.join([plural(detection.observations, 'observation'), *between, people, patterns])}: {found}"
-    )
+    return f"{', '.join([plural(detection.observations, 'observation'), *between, people_counted(detection.people), patterns])}: {found}"

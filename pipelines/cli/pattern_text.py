@@ -42,14 +42,18 @@ def print_shown(shown: Shown, console: Console) -> None:
     weeks = sparkline_text(behind.opportunities, until=shown.until.date())
     console.print(Text("by week ", style="dim").append_text(weeks))
     for heading, lines in (
-        (_heading("evidence", behind, kept=True), list(examples(behind, kept=True, count=NAMED))),
-        (_heading("counter-examples", behind, kept=False), list(examples(behind, kept=False, count=NAMED))),
+        (_heading("evidence", behind, kept=True), _named(behind, kept=True)),
+        (_heading("counter-examples", behind, kept=False), _named(behind, kept=False)),
         ("what would change it", list(changes_of(shown))),
     ):
         console.print()
         console.print(Text(heading, style="bold"))
         for said in lines or ["none"]:
             console.print(Text(f"  {said}"), soft_wrap=True)
+
+
+def _named(behind: Explained, *, kept: bool) -> list[str]:
+    return list(examples(behind.pattern, behind.opportunities, behind.observed, kept=kept, count=NAMED))
 
 
 def changes_of(shown: Shown) -> Iterator[str]:

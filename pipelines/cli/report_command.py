@@ -11,8 +11,9 @@ import click
 
 from observations.ingest.read_report import ReadingReport
 from observations.ingest.toolkit.reader import ReadOptions
-from pipelines.cli.ingest_progress import plural, read_watched, working
+from pipelines.cli.ingest_progress import read_watched, working
 from pipelines.cli.options import instant_option, record_options, store_option
+from pipelines.text.counts import plural
 
 if TYPE_CHECKING:
     from pipelines.report import Findings

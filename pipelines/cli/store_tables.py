@@ -7,10 +7,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pipelines.cli.ingest_progress import plural
 from pipelines.cli.source_table import WIDTH_OF_NO_TERMINAL
 from pipelines.store.audit import Audit
 from pipelines.store.forget.forget import Forgotten
+from pipelines.text.counts import byte_size, plural
 
 _NUMBERS = ("count", "size", "gone", "changed", "would go", "would change")
 
@@ -32,11 +32,13 @@ def print_audit(found: Audit) -> None:
     _show(table)
     table = _table("user", "what", "count", "size", "kept")
     for derived in found.derived:
-        table.add_row(derived.user, derived.what, f"{derived.count:,}", size(derived.size), derived.retention)
+        table.add_row(
+            derived.user, derived.what, f"{derived.count:,}", byte_size(derived.size), derived.retention
+        )
     _show(table)
     table = _table("place", "size", "holds")
     for place in found.places:
-        _add(table, place.place, "unknown" if place.size is None else size(place.size), place.holds)
+        _add(table, place.place, "unknown" if place.size is None else byte_size(place.size), place.holds)
     _show(table)
     if found.forgotten:
         table = _table("forgotten", "kind", "gone", "changed")
@@ -47,18 +49,6 @@ def print_audit(found: Audit) -> None:
     if found.kept_out:
         kinds = ", ".join(plural(count, kind) for kind, count in found.kept_out.items())
         click.echo(f"kept out when it comes again: {kinds}")
-
-
-def size(count: int) -> str:
-    """A number of bytes, for people.
-
-    >>> size(1_234_567)
-    '1.2 MB'
-    """
-    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if count >= factor:
-            return f"{count / factor:,.1f} {unit}"
-    return f"{count} B"
 
 
 def _table(*names: str) -> Table:

@@ -16,9 +16,9 @@ from observations.ingest.read_report import ReadingReport
 from patterns.candidates import PATTERN_TYPES
 from patterns.explain import Explanation
 from patterns.settings import Settings
-from pipelines.notebook_repr import environment, style
 from pipelines.report.person_section import TITLES, Room, portraits_of
 from pipelines.report.redaction import Names, redacted_explanation, redacted_observations, redacted_reading
+from pipelines.report.templates import environment, style
 
 if TYPE_CHECKING:
     from pipelines.detection import Detection

@@ -12,7 +12,6 @@ from markupsafe import Markup
 from patterns.explain import Explanation
 from patterns.model import STATUSES, Pattern, read_patterns
 from patterns.settings import Settings
-from pipelines.detection import wall_clock
 from pipelines.report.cards import Card, ahead_of, cards_of, changes_of
 from pipelines.report.summary_facts import (
     Changes,
@@ -24,6 +23,7 @@ from pipelines.report.summary_facts import (
     timetable,
 )
 from pipelines.text.sparklines import strip_svg
+from pipelines.wall_clock import wall_clock
 
 SPANS_SHOWN = 40
 """Patterns in the picture of all patterns through time."""

@@ -18,7 +18,7 @@ from patterns.explain import JOURNAL
 from patterns.model import Pattern, read_patterns
 from patterns.pattern_frame import PATTERNS
 from patterns.settings import Settings
-from pipelines.detection import Basis, Detection, wall_clock
+from pipelines.detection import Basis, Detection
 from pipelines.memory.feedback import ADDED, is_about, stamp, with_words
 from pipelines.parallel import PEOPLE_AT_ONCE
 from pipelines.pattern_detail import Explained
@@ -28,6 +28,7 @@ from pipelines.store.schema import patterns as believed
 from pipelines.store.schema import people
 from pipelines.store.schema import words as spoken
 from pipelines.text.sanitize import shortened
+from pipelines.wall_clock import wall_clock
 
 if TYPE_CHECKING:
     from pipelines.store.store import Store

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import blake2b
@@ -15,7 +15,6 @@ from observations.ingest.discovery import find_sources
 from observations.ingest.ical.calendar import CALENDAR
 from observations.ingest.read import ReadingReport, read_sources
 from observations.ingest.toolkit.reader import ReadOptions
-from pipelines.cli.ingest_progress import reading_progress
 from pipelines.store.insert import Position
 from pipelines.store.status_change import Change
 from pipelines.store.store import Store
@@ -66,10 +65,21 @@ class Synced:
     report: ReadingReport
 
 
-def sync_sources(store: Store, names: Sequence[str], options: ReadOptions) -> Synced | None:
-    """Read the sources into the store and evaluate; null if another sync of the store is at it.
+def sync_sources(
+    store: Store,
+    names: Sequence[str],
+    options: ReadOptions,
+    progress: Callable[[int], None] | None = None,
+) -> Synced | None:
+    """Read the sources into the store and evaluate; None if another sync of the store is running.
 
-    That one cannot be read keeps no other from being read.
+    A source that cannot be read does not stop the others.
+
+    Args:
+        store: where to.
+        names: files, folders and archives.
+        options: how records are read.
+        progress: called with the number of observations of each batch that was read.
 
     Raises:
         StoreError: the store cannot be written.
@@ -78,18 +88,30 @@ def sync_sources(store: Store, names: Sequence[str], options: ReadOptions) -> Sy
         if not alone:
             return None
         report = ReadingReport()
-        read = tuple(_synced(store, name, options, report) for name in names)
+        read = tuple(_synced(store, name, options, report, progress) for name in names)
         return Synced(read, tuple(store.changes()), report)
 
 
-def _synced(store: Store, name: str, options: ReadOptions, report: ReadingReport) -> SyncedSource:
+def _synced(
+    store: Store,
+    name: str,
+    options: ReadOptions,
+    report: ReadingReport,
+    progress: Callable[[int], None] | None,
+) -> SyncedSource:
     try:
-        return _sync(store, name, options, report)
+        return _sync(store, name, options, report, progress)
     except SourceError as error:
         return SyncedSource(name, problem=str(error))
 
 
-def _sync(store: Store, name: str, options: ReadOptions, report: ReadingReport) -> SyncedSource:
+def _sync(
+    store: Store,
+    name: str,
+    options: ReadOptions,
+    report: ReadingReport,
+    progress: Callable[[int], None] | None,
+) -> SyncedSource:
     label, signature = f"sync:{name}", _signature(name, options)
     last = store.position(label)
     if last is not None and signature is not None and last.said == signature:
@@ -97,12 +119,13 @@ def _sync(store: Store, name: str, options: ReadOptions, report: ReadingReport) 
     found = find_sources([name])
     own, new, forgotten, refused = ReadingReport(), 0, 0, 0
     own.add_all(found.notes)
-    with reading_progress() as reading:
-        for batch in reading.watch(read_sources(found.sources, options, own, keep_repeats=True)):
-            added = store.add(batch.observations)
-            new += len(added)
-            forgotten += added.forgotten
-            refused += added.refused
+    for batch in read_sources(found.sources, options, own, keep_repeats=True):
+        added = store.add(batch.observations)
+        new += len(added)
+        forgotten += added.forgotten
+        refused += added.refused
+        if progress is not None:
+            progress(batch.observations.height)
     report.sources.update(own.sources)
     settled = signature if _is_settled(own) else None
     store.keep_position(Position(label, 0, own.observations, settled or "null"))

@@ -11,7 +11,6 @@ import polars as pl
 from observations.features import with_features
 from patterns.model import Pattern
 from patterns.rules.matching import events_of, outcome
-from pipelines.pattern_detail import Explained
 from pipelines.text.sanitize import plain, shortened
 
 _TITLE = 60
@@ -24,20 +23,23 @@ _OF_ONE_EVENT = ("preference", "relationship")
 """Types whose opportunities are events, whether they keep the rule or not."""
 
 
-def examples(behind: Explained, *, kept: bool, count: int) -> Iterator[str]:
+def examples(
+    pattern: Pattern, opportunities: pl.DataFrame, observed: pl.DataFrame, *, kept: bool, count: int
+) -> Iterator[str]:
     """The newest opportunities that were kept (or missed), newest first: when, and what was seen.
 
     Args:
-        behind: the pattern with its opportunities.
+        pattern: the pattern.
+        opportunities: its own (`patterns.explain.OPPORTUNITIES`).
+        observed: the person's observations.
         kept: which are asked for.
         count: how many at most.
     """
-    pattern = behind.pattern
-    rows = behind.opportunities.filter(pl.col("kept") == kept).sort("local", descending=True).head(count)
+    rows = opportunities.filter(pl.col("kept") == kept).sort("local", descending=True).head(count)
     titles = titles_of(
-        behind.observed.filter(pl.col("id").is_in(rows.get_column("observation").drop_nulls().to_list()))
+        observed.filter(pl.col("id").is_in(rows.get_column("observation").drop_nulls().to_list()))
     )
-    broken = {} if kept or pattern.type not in _OF_ONE_EVENT else _broken(pattern, behind.observed, rows)
+    broken = {} if kept or pattern.type not in _OF_ONE_EVENT else _broken(pattern, observed, rows)
     for local, observation in rows.select("local", "observation").iter_rows():
         seen = titles.get(observation)
         if pattern.type == "avoidance" and kept:
