@@ -18,10 +18,11 @@ from datetime import datetime
 import numpy as np
 import polars as pl
 
+from observations.civil_time import MICROSECONDS_PER_HOUR
 from patterns.candidates import Candidates
 from patterns.evaluate import Found, find, log_of, ordered
 from patterns.eventlog.arrays import Ints
-from patterns.eventlog.log import OCCASION_GAP, Log
+from patterns.eventlog.log import Log
 from patterns.inference.confidence import NEVER
 from patterns.inference.lifecycle import Course, Prospect, Standing, fold_fully
 from patterns.inference.lifecycle_state import Status
@@ -207,7 +208,7 @@ def _outlook(
 def _clock(log: Log, local: Ints) -> pl.Series:
     """The wall clock of times counted from when the day begins; null for `NEVER`."""
     never = local == NEVER
-    shown = np.where(never, 0, local) + log.day_starts_at * OCCASION_GAP
+    shown = np.where(never, 0, local) + log.day_starts_at * MICROSECONDS_PER_HOUR
     return pl.Series(shown).cast(pl.Datetime("us")).set(pl.Series(never), None)
 
 
@@ -220,7 +221,9 @@ def _ids(log: Log, event: Ints) -> pl.Series:
 def _last_event_before(log: Log, user: Ints, local: Ints) -> Ints:
     """(n,) each person's last event up to a wall clock, or their first."""
     start = np.searchsorted(log.user, np.arange(len(log.users) + 1))
-    events = log.frame.get_column("local").dt.epoch("us").to_numpy() - log.day_starts_at * OCCASION_GAP
+    events = (
+        log.frame.get_column("local").dt.epoch("us").to_numpy() - log.day_starts_at * MICROSECONDS_PER_HOUR
+    )
     answer = np.empty(len(user), dtype=np.int64)
     for one in np.unique(user).tolist():
         mine = user == one

@@ -6,9 +6,9 @@ from datetime import date
 
 import numpy as np
 
+from observations.civil_time import MICROSECONDS_PER_DAY as DAY
 from observations.features import with_features
 from patterns.eventlog.due_times import next_occasion, patience
-from patterns.eventlog.log import MICROSECONDS_PER_DAY as DAY
 from patterns.eventlog.log import Log
 from patterns.settings import Settings
 from tests.simulate import every, regular

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from observations.civil_time import MICROSECONDS_PER_DAY
 from patterns.eventlog.arrays import Ints
-from patterns.eventlog.log import MICROSECONDS_PER_DAY, Log, occasions
+from patterns.eventlog.log import Log, occasions
 
 
 def next_occasion(log: Log, user: Ints, local: Ints, gap: Ints) -> Ints:

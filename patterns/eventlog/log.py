@@ -1,8 +1,7 @@
 """The log: one frame of observations, of many people, turned into the arrays that detectors count with.
 
-Everything a detector asks is asked of these arrays, for all people at once; people never mix because every
-key begins with the person. A row is an event; events are sorted by person and time, so an event's number is
-also its place in time.
+Detectors work on these arrays only, for all people at once; people never mix because every key begins with the
+person. A row is an event; events are sorted by person and time, so an event's number is also its place in time.
 """
 
 from __future__ import annotations
@@ -14,22 +13,28 @@ from functools import cached_property
 import numpy as np
 import polars as pl
 
+from observations.civil_time import (
+    MICROSECONDS_PER_DAY,
+    MICROSECONDS_PER_HOUR,
+    MICROSECONDS_PER_MINUTE,
+    MINUTES_PER_DAY,
+)
 from observations.errors import SettingError
 from observations.schema import feature_columns
-from patterns.eventlog.arrays import Flags, Floats, Ints, distinct
+from patterns.eventlog.arrays import Flags, Floats, Ints, count_table, distinct, pack, unpack
 from patterns.eventlog.category_codes import coded, pair_codes
 from patterns.settings import Settings
 
-MICROSECONDS_PER_DAY = 86_400_000_000
-OCCASION_GAP = 3_600_000_000
-"""Supports closer than this (an hour, in microseconds) are one occasion (design, section 4)."""
-
+OCCASION_GAP = MICROSECONDS_PER_HOUR
+"""Supports closer than this (in microseconds) are one occasion (design, section 4)."""
 
 _UNANSWERED = "needs-action"
-"""RFC 5545, section 3.2.12: somebody else's plan, to which the person has not said yes."""
+"""RFC 5545, section 3.2.12: an invitation that the person has not accepted."""
 
 HOLIDAY_DAYS = 21
 """A silence of up to so many days, after which a person is back, is a holiday."""
+
+_DAY_OFFSET = 2**31
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,11 +66,12 @@ class Log:
     def of(cls, featured: pl.DataFrame, as_of: datetime | None, settings: Settings) -> Log:
         """The log of an observation frame with features, as far as it counts as evidence by `as_of`.
 
-        Left out are what came later, what an agent did, what a machine sent (``automatic``), and invitations
-        that the person never answered. Without `as_of`, each person is judged at their own newest observation: nobody's answer depends on others.
+        Events after `as_of`, by an agent, sent by a machine (``automatic``), and invitations that the person never
+        answered are left out. Without `as_of`, each person is judged at their own newest observation, so that nobody's
+        answer depends on others.
 
         Raises:
-            SettingError: `as_of` has no zone, so it is no moment.
+            SettingError: `as_of` has no time zone.
         """
         newest = pl.col("at").max().over("user_id")
         judged_at = newest if as_of is None else pl.lit(_in_utc(as_of))
@@ -78,10 +84,10 @@ class Log:
         frame = featured.filter(evidence).sort("user_id", "at", "id", maintain_order=True)
         shifted = pl.col("local") - pl.duration(hours=settings.day_starts_at)
         timed = pl.col("minute").is_not_null()
-        # An all-day event has no hour that a late evening could claim; its day is the one it names.
+        # An all-day event has no hour, so `day_starts_at` does not shift it: its day is the date it names.
         frame = frame.with_columns(
             day=pl.when(timed).then(shifted).otherwise("local").dt.date(),
-            minute=pl.when(timed).then((pl.col("minute") - 60.0 * settings.day_starts_at) % 1440.0),
+            minute=pl.when(timed).then((pl.col("minute") - 60.0 * settings.day_starts_at) % MINUTES_PER_DAY),
         )
         codes = frame.get_column("user_id").rle_id().to_numpy().astype(np.int64)
         users = tuple(frame.get_column("user_id").unique(maintain_order=True))
@@ -96,7 +102,7 @@ class Log:
             at=at,
             day=frame.get_column("day").to_physical().to_numpy().astype(np.int64),
             minute=frame.get_column("minute").to_numpy().astype(np.float64),
-            as_of_local=now[last] + local[last] - at[last] - settings.day_starts_at * OCCASION_GAP,
+            as_of_local=now[last] + local[last] - at[last] - settings.day_starts_at * MICROSECONDS_PER_HOUR,
             day_starts_at=settings.day_starts_at,
         )
 
@@ -125,18 +131,18 @@ class Log:
 
     @cached_property
     def time_rank(self) -> Ints:
-        """(events,) the place of each one's time of day among all that there are; small whole numbers to sort by."""
+        """(events,) the rank of each one's time of day: small whole numbers to sort by."""
         _, rank = np.unique(self.minute, return_inverse=True)
         return np.asarray(rank, dtype=np.int64)
 
     @cached_property
     def kind(self) -> Ints:
-        """(events,) which person's and type's events each is among: a number for each such pair."""
+        """(events,) a number for each pair of person and type."""
         return pair_codes(self.user, coded(self.frame.get_column("type"))[0])
 
     @cached_property
     def recorded(self) -> tuple[Ints, Ints]:
-        """(kinds,) first and last day with any event of each `kind`: a source that ends is not silence."""
+        """(kinds,) first and last day with any event of each `kind`: after a source ends, nothing is missed."""
         kinds = int(self.kind.max(initial=-1)) + 1
         first, last = np.full(kinds, np.iinfo(np.int64).max), np.full(kinds, np.iinfo(np.int64).min)
         np.minimum.at(first, self.kind, self.day)
@@ -145,13 +151,13 @@ class Log:
 
     @cached_property
     def active(self) -> ActiveDays:
-        """The days on which each person left any trace."""
+        """The days on which each person has any event."""
         return ActiveDays.of(self.user, self.day, len(self.users))
 
 
 @dataclass(frozen=True, eq=False)
 class ActiveDays:
-    """The days on which each person was active at all: only these are opportunities (design, property 5).
+    """The days on which each person has any event: only these are opportunities (design, property 5).
 
     Attributes:
         user, day: (active days,) sorted by person and day.
@@ -166,8 +172,7 @@ class ActiveDays:
     @classmethod
     def of(cls, user: Ints, day: Ints, users: int) -> ActiveDays:
         """The distinct days of each person."""
-        keys = distinct(day_key(user, day))
-        owner, days = keys >> 32, (keys & 0xFFFFFFFF) - 2**31
+        owner, days = owner_and_day(distinct(day_key(user, day)))
         return cls(owner, days, np.searchsorted(owner, np.arange(users + 1)))
 
     @cached_property
@@ -181,8 +186,8 @@ class ActiveDays:
     def after_holiday(self, user: Ints, day: Ints) -> Ints:
         """(n,) each day, or the end of the holiday in which it lies.
 
-        A holiday is a silence of up to three weeks after which the person is back: nothing was due in it. A
-        silence that is longer, or not over yet, is none: what has stopped must not be taken for resting.
+        A holiday is a silence of up to three weeks after which the person is back: nothing was due in it. A longer
+        silence, or one that is not over yet, is no holiday: a habit that has stopped must expire.
         """
         following = self.position(user, day)
         back = np.minimum(following, len(self.day) - 1)
@@ -204,13 +209,18 @@ class ActiveDays:
     @cached_property
     def by_weekday(self) -> Ints:
         """(users, 7) how many active days of each weekday each person has."""
-        users = len(self.start) - 1
-        return np.bincount(self.user * 7 + weekday_of(self.day), minlength=users * 7).reshape(users, 7)
+        return count_table(self.user, weekday_of(self.day), (len(self.start) - 1, 7))
 
 
 def day_key(owner: Ints, day: Ints) -> Ints:
-    """(n,) owner and day in one number, in the order of both; days before 1970 too."""
-    return owner << 32 | day + 2**31
+    """(n,) one key that sorts by owner, then by day; days before 1970 are negative."""
+    return pack(owner, day + _DAY_OFFSET)
+
+
+def owner_and_day(keys: Ints) -> tuple[Ints, Ints]:
+    """(n,) the owner and the day of each key that `day_key` made."""
+    owner, day = unpack(keys)
+    return owner, day - _DAY_OFFSET
 
 
 def weekday_of(day: Ints) -> Ints:
@@ -219,12 +229,14 @@ def weekday_of(day: Ints) -> Ints:
 
 
 def wall_clock(day: Ints, minute: Floats) -> Ints:
-    """(n,) µs since 1970 on the wall, of days since then and minutes of the day; what lasts all day (nan) begins it."""
-    return day * MICROSECONDS_PER_DAY + np.round(np.nan_to_num(minute) * 60_000_000).astype(np.int64)
+    """(n,) wall clock, µs since 1970, of days since then and minutes of the day; nan (all day) is midnight."""
+    return day * MICROSECONDS_PER_DAY + np.round(np.nan_to_num(minute) * MICROSECONDS_PER_MINUTE).astype(
+        np.int64
+    )
 
 
 def occasions(group: Ints, at: Ints) -> Flags:
-    """Which of the events begin a new occasion of their group: those an hour or more after the one before.
+    """(n,) True for events that begin a new occasion of their group: an hour or more after the one before.
 
     Args:
         group: (n,) sorted group keys.

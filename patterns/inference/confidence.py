@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from observations.civil_time import MICROSECONDS_PER_DAY
 from patterns.eventlog.arrays import Floats, Ints
-from patterns.eventlog.log import MICROSECONDS_PER_DAY
 from patterns.settings import Settings
 
 RECENT = 5

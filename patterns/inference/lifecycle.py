@@ -27,9 +27,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from observations.civil_time import MICROSECONDS_PER_DAY
 from patterns.candidates import Candidates, Trials
 from patterns.eventlog.arrays import Flags, Floats, Ints
-from patterns.eventlog.log import MICROSECONDS_PER_DAY, OCCASION_GAP
+from patterns.eventlog.log import OCCASION_GAP
 from patterns.inference.confidence import NEVER, Components, days_until_expiry, decay
 from patterns.inference.lifecycle_state import State, Status, Transition
 from patterns.inference.significance import allowed, binomial_tail, surely_above

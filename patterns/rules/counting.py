@@ -25,10 +25,10 @@ import numpy as np
 import orjson
 import polars as pl
 
-from observations.civil_time import WEEKDAYS
+from observations.civil_time import MICROSECONDS_PER_DAY, WEEKDAYS
 from patterns.evaluate import log_of
 from patterns.eventlog.arrays import Flags, Floats, Ints, ranges
-from patterns.eventlog.log import MICROSECONDS_PER_DAY, Log, day_key, weekday_of
+from patterns.eventlog.log import Log, day_key, weekday_of
 from patterns.rules.recurrence import RULES, Recurrence
 from patterns.settings import Settings
 
