@@ -27,14 +27,14 @@ from math import ceil
 import numpy as np
 
 from observations.civil_time import format_clock
-from patterns.candidates import Candidates, PatternType, Trials
+from patterns.candidates import Candidates, PatternType, Rule, Trials
 from patterns.detectors.scan_windows import find_windows
 from patterns.detectors.temporal_null_model import Slots, final_null_rates
 from patterns.detectors.temporal_slots import find_slots, is_sure, slot_hypotheses, supporting, with_tolerance
-from patterns.eventlog.arrays import Flags, Floats, order_by, ranges
+from patterns.eventlog.arrays import Flags, Floats, Ints, order_by, pack, ranges
 from patterns.eventlog.log import Log, wall_clock
 from patterns.eventlog.subjects import Subjects, recorded_until
-from patterns.eventlog.times_of_day import DAY_MINUTES, Times
+from patterns.eventlog.times_of_day import Times
 from patterns.rules.recurrence import RULES, are_due, next_due_days
 from patterns.settings import Settings
 
@@ -58,16 +58,15 @@ class TemporalDetector:
         times = Times.of(log, subjects.owner, subjects.event)
         if not len(times):
             return Candidates.none(self.type)
-        least = settings.least_support
         sparse = times.once_a_quarter_hour(log)
         windows = find_windows(
             sparse.owner,
             log.weekday[sparse.event],
             sparse.minute,
             subjects.background,
-            least,
+            settings.least_support,
         )
-        slots = find_slots(log, subjects, times, windows, least, self.least_rate, settings)
+        slots = find_slots(log, subjects, times, windows, self.least_rate, settings)
         if not len(slots):
             return Candidates.none(self.type)
         slots = with_tolerance(log, times, slots, self.least_tolerance)
@@ -81,7 +80,7 @@ class TemporalDetector:
 def _accounted_for(log: Log, times: Times, certain: Slots) -> Floats:
     """(events,) the share of each event that certain slots account for.
 
-    That is no background: the null is fitted anew without it ("peeling"). What would come by chance as well stays.
+    It is no background, so the null is fitted again without it ("peeling"); the share that chance explains stays.
     """
     slot, entry = supporting(log, times, certain)
     share = np.zeros(len(log))
@@ -90,70 +89,87 @@ def _accounted_for(log: Log, times: Times, certain: Slots) -> Floats:
 
 
 def _candidates(log: Log, subjects: Subjects, times: Times, slots: Slots, hypotheses: Floats) -> Candidates:
-    """The slots as rules with their trials: every due day from the first of the span until now."""
-    active, user = log.active, subjects.user[slots.subject]
-    end = active.start[user + 1]
-    length = end - slots.first
-    slot, position = np.repeat(np.arange(len(slots)), length), ranges(slots.first, length)
-    due = are_due(slots.rule[slot], active.day[position])
-    slot, position = slot[due], position[due]
-
-    window, entry = times.inside(slots.subject, slots.low, slots.width)
-    event = times.event[entry]
-    on = active.position(user[window], log.day[event])
-    # The event of a day that supports is the first of that day in the slot.
-    key, order = window * (len(active.day) + 1) + on, order_by(on, window, event)
-    keys, at = np.unique(key[order], return_index=True)
-    shown = event[order][at]
-    wanted = slot * (len(active.day) + 1) + position
-    found = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
-    hit = keys[found] == wanted
-    event_of = np.where(hit, shown[found], -1)
-
-    day = active.day[position]
-    time, tolerance = (slots.low + slots.width / 2) % DAY_MINUTES, slots.width / 2
-    over = wall_clock(day, time[slot] + tolerance[slot])
-    when = np.where(hit, wall_clock(log.day[event_of], log.minute[event_of]), over)
-    # Today's slot is an opportunity once it is used or over, and no day is after the source has ended.
-    known = hit | (
-        (over <= log.as_of_local[user[slot]]) & (day <= recorded_until(log, subjects, slots.subject)[slot])
+    """The slots as rules, with their trials."""
+    slot, position = _due_days(log, subjects, slots)
+    event = _first_events(log, subjects, times, slots, (slot, position))
+    return Candidates(
+        type="temporal",
+        user=subjects.user[slots.subject],
+        rules=_rules(log, subjects, slots),
+        null_rate=slots.null_rate,
+        hypotheses=hypotheses,
+        trials=_trials(log, subjects, slots, (slot, position), event),
+        origin=_first_supports(log, times, slots),
     )
-    slot, day, hit, event_of, when = slot[known], day[known], hit[known], event_of[known], when[known]
+
+
+def _due_days(log: Log, subjects: Subjects, slots: Slots) -> tuple[Ints, Ints]:
+    """Pairs (slot, active day): every due day from the first of the slot's span until now."""
+    length = log.active.start[subjects.user[slots.subject] + 1] - slots.first
+    slot, position = np.repeat(np.arange(len(slots)), length), ranges(slots.first, length)
+    due = are_due(slots.rule[slot], log.active.day[position])
+    return slot[due], position[due]
+
+
+def _first_events(log: Log, subjects: Subjects, times: Times, slots: Slots, due: tuple[Ints, Ints]) -> Ints:
+    """(n,) the first event inside the slot on each of the due days, pairs (slot, active day); -1 where there is none."""
+    slot, entry = times.inside(slots.subject, slots.low, slots.width)
+    event = times.event[entry]
+    day = log.active.position(subjects.user[slots.subject[slot]], log.day[event])
+    order = order_by(day, slot, event)
+    days, first = np.unique(pack(slot, day)[order], return_index=True)
+    wanted = pack(*due)
+    found = np.minimum(np.searchsorted(days, wanted), max(len(days) - 1, 0))
+    return np.where(days[found] == wanted, event[order][first][found], -1)
+
+
+def _trials(log: Log, subjects: Subjects, slots: Slots, due: tuple[Ints, Ints], event: Ints) -> Trials:
+    """Each due day, a pair (slot, active day), as one trial; `event` (due days,) shows it was kept, -1 that it was missed."""
+    slot, position = due
+    user, day = subjects.user[slots.subject], log.active.day[position]
+    end = slots.time + slots.tolerance
+    over = wall_clock(day, end[slot])
+    when = np.where(event >= 0, wall_clock(log.day[event], log.minute[event]), over)
+    # Today's slot is an opportunity once it is used or over, and no day is after the source has ended.
+    until = recorded_until(log, subjects, slots.subject)
+    known = (event >= 0) | ((over <= log.as_of_local[user[slot]]) & (day <= until[slot]))
+    slot, day, event, when = slot[known], day[known], event[known], when[known]
     next_day = next_due_days(log.active, slots.rule[slot], user[slot], day)
-    next_due = wall_clock(next_day, time[slot] + tolerance[slot])
-    where = subjects.where(slots.subject)
-    rules = [
-        _rule(
-            where[i],
-            int(slots.rule[i]),
-            float(time[i]),
-            float(tolerance[i]),
-            int(active.day[slots.first[i]]),
-            log.day_starts_at,
-        )
-        for i in range(len(slots))
-    ]
-    trials = Trials(slot, when, hit, event_of, next_due).sorted()
-    # The earliest event that ever fitted, whatever the span: the span's beginning may move as evidence comes in.
+    return Trials(
+        candidate=slot, local=when, hit=event >= 0, event=event, next_due=wall_clock(next_day, end[slot])
+    ).sorted()
+
+
+def _first_supports(log: Log, times: Times, slots: Slots) -> Ints:
+    """(slots,) the earliest event that fits the rule, whatever the span: its beginning may move as evidence comes in."""
     slot, entry = supporting(log, times, slots)
-    origin = np.full(len(slots), len(log), dtype=np.int64)
-    np.minimum.at(origin, slot, times.event[entry])
-    return Candidates("temporal", user, rules, slots.null_rate, hypotheses, trials, origin)
+    first = np.full(len(slots), len(log), dtype=np.int64)
+    np.minimum.at(first, slot, times.event[entry])
+    return first
 
 
-def _rule(
-    where: dict[str, str], number: int, time: float, tolerance: float, first_day: int, day_starts_at: int
-) -> dict[str, object]:
-    recurrence = RULES[number]
-    rule: dict[str, object] = {
-        "where": where,
-        "rrule": recurrence.rrule(),
-        "time": format_clock(time + 60 * day_starts_at),
-        "tolerance_minutes": ceil(tolerance),
-    }
-    if recurrence.needs_start:
-        first = int(recurrence.next_due(np.array([first_day - 1]))[0])
-        rule["dtstart"] = str(np.datetime64(first, "D"))
-    if day_starts_at:
-        rule["day_starts_at"] = format_clock(60 * day_starts_at)
-    return rule
+def _rules(log: Log, subjects: Subjects, slots: Slots) -> list[Rule]:
+    """(slots,) the rule of each."""
+    rules: list[Rule] = []
+    for where, number, time, tolerance, first_day in zip(
+        subjects.where(slots.subject),
+        slots.rule.tolist(),
+        slots.time.tolist(),
+        slots.tolerance.tolist(),
+        log.active.day[slots.first].tolist(),
+        strict=True,
+    ):
+        recurrence = RULES[number]
+        rule: dict[str, object] = {
+            "where": where,
+            "rrule": recurrence.rrule(),
+            "time": format_clock(time + 60 * log.day_starts_at),
+            "tolerance_minutes": ceil(tolerance),
+        }
+        if recurrence.needs_start:
+            first = int(recurrence.next_due(np.array([first_day - 1]))[0])
+            rule["dtstart"] = str(np.datetime64(first, "D"))
+        if log.day_starts_at:
+            rule["day_starts_at"] = format_clock(60 * log.day_starts_at)
+        rules.append(rule)
+    return rules

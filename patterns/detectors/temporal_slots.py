@@ -6,14 +6,14 @@ from chance, and of these the ones that tell most of when their subject happens.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from patterns.detectors.scan_windows import WIDTH_CLASSES, WIDTHS, Windows
 from patterns.detectors.temporal_null_model import WEEKDAYS_OF_RULES, Slots, in_span, null_rates
 from patterns.eventlog.activity_profile import BIN, WAKING_MINUTES
-from patterns.eventlog.arrays import Flags, Floats, Ints, distinct, order_by
+from patterns.eventlog.arrays import Flags, Floats, Ints, Rows, distinct, order_by, pack, renumber, unpack
 from patterns.eventlog.log import Log
 from patterns.eventlog.subjects import Subjects
 from patterns.eventlog.times_of_day import DAY_MINUTES, Times
@@ -33,59 +33,101 @@ _TIE = 0.01
 
 
 def find_slots(
-    log: Log,
-    subjects: Subjects,
-    times: Times,
-    windows: Windows,
-    least: int,
-    least_rate: float,
-    settings: Settings,
+    log: Log, subjects: Subjects, times: Times, windows: Windows, least_rate: float, settings: Settings
 ) -> Slots:
-    """The windows that follow a calendar rule well enough, each thing once."""
-    window, entry = times.inside(windows.subject, windows.low, windows.width)
-    user = subjects.user[windows.subject]
-    day = log.active.position(user[window], log.day[times.event[entry]])
-    group, position = _distinct_pairs(window, day)
-    first_hit, last_hit = best_spans(group, position, len(windows))
-    number = np.arange(len(group))
-    inside = (number >= first_hit[group]) & (number <= last_hit[group])
-    group, position = group[inside], position[inside]
-    first, last = _ends(group, position, len(windows))
-    choice = choose(group, position, first, last, log.active, least)
-    unknown = np.zeros(len(windows))
-    slots = Slots(
-        windows.subject, windows.low, windows.width, choice.rule, first, last, unknown, unknown, unknown
-    )
-    null = null_rates(log, subjects, slots)
-    rate = choice.support / np.maximum(choice.opportunities, 1)
-    gain = likelihood_gain(choice.support, choice.opportunities, null) + np.minimum(choice.gain, 0.0)
-    good = (choice.rule >= 0) & (rate >= least_rate) & (rate > null) & (gain > 0)
-    good &= (slots.width < _TIME_OF_DAY + 1) | ~subjects.sets_the_rhythm[slots.subject]
-    slots = replace(slots, rate=rate, null_rate=null, gain=gain)
-    # What a slot rests on: its events on due days within its span.
-    due = (
-        are_due(choice.rule[window], log.day[times.event[entry]])
-        & (day >= first[window])
-        & (day <= last[window])
-    )
-    rests = due & good[window]
-    renumber = np.cumsum(good) - 1
-    slots, owner, evidence = slots[good], renumber[window[rests]], times.event[entry[rests]]
-    closeness = _closeness(log, subjects, times, slots, np.bincount(owner, minlength=len(slots)))
-    closest = _closest(slots, closeness, owner, evidence)
-    renumber = np.cumsum(closest) - 1
-    stays = closest[owner]
-    slots, owner, evidence = slots[closest], renumber[owner[stays]], evidence[stays]
-    told = _information(log, subjects, slots, np.bincount(owner, minlength=len(slots)))
-    # First what can be told from chance, and of that what is about a kind of thing and not about all mail or all
-    # events, whose times are the sum of others; then what tells most.
+    """The windows that follow a calendar rule well enough, each habit once."""
+    entries = _Entries.of(log, subjects, times, windows)
+    slots = _fitted(log, subjects, windows, entries, settings.least_support)
+    good = _is_worth_it(subjects, slots, least_rate)
+    slots, evidence = slots[good], entries.of_kept(good)
+    evidence = evidence[_supports(log, slots, evidence)]
+    closest = _closest(slots, _closeness(log, subjects, times, slots, evidence.count(len(slots))), evidence)
+    slots, evidence = slots[closest], evidence.of_kept(closest)
+    told = _information(log, subjects, slots, evidence.count(len(slots)))
+    # Certain slots come first, and of these the ones about a kind of thing: the times of all mail, or of all events, are
+    # the sum of others. Then comes what tells most.
     certain = is_sure(slots, slot_hypotheses(subjects, times, slots), settings)
     rank = np.where(certain, np.where(subjects.is_broad[slots.subject], 1.0, 2.0), 0.0)
     says = told + _TIE * slots.gain + FIRST * rank
-    return slots[say_once(subjects.user[slots.subject], says, owner, evidence)]
+    return slots[say_once(subjects.user[slots.subject], says, evidence.window, evidence.event)]
 
 
-def _closest(slots: Slots, closeness: Floats, owner: Ints, evidence: Ints) -> Flags:
+@dataclass(frozen=True, eq=False)
+class _Entries(Rows):
+    """Events inside windows, sorted by window; every array is (entries,).
+
+    Attributes:
+        window: index of the window, or of the slot made from it.
+        event: index of the event in the log.
+        day: its day, as an index into the active days.
+    """
+
+    window: Ints
+    event: Ints
+    day: Ints
+
+    @classmethod
+    def of(cls, log: Log, subjects: Subjects, times: Times, windows: Windows) -> _Entries:
+        """The events inside these windows."""
+        window, entry = times.inside(windows.subject, windows.low, windows.width)
+        event = times.event[entry]
+        day = log.active.position(subjects.user[windows.subject[window]], log.day[event])
+        return cls(window, event, day)
+
+    def of_kept(self, kept: Flags) -> _Entries:
+        """The entries of the kept windows, renumbered as these are."""
+        entries = self[kept[self.window]]
+        return replace(entries, window=renumber(kept)[entries.window])
+
+    def count(self, windows: int) -> Ints:
+        """(windows,) how many entries each has."""
+        return np.bincount(self.window, minlength=windows)
+
+
+def _fitted(log: Log, subjects: Subjects, windows: Windows, entries: _Entries, least: int) -> Slots:
+    """(windows,) each window with its span and the rule that fits it best."""
+    first, last, group, position = _spans(entries, len(windows))
+    choice = choose(group, position, first, last, log.active, least)
+    unknown = np.zeros(len(windows))
+    slots = Slots(
+        subject=windows.subject,
+        low=windows.low,
+        width=windows.width,
+        rule=choice.rule,
+        first=first,
+        last=last,
+        rate=choice.support / np.maximum(choice.opportunities, 1),
+        null_rate=unknown,
+        gain=unknown,
+    )
+    null = null_rates(log, subjects, slots)
+    gain = likelihood_gain(choice.support, choice.opportunities, null) + np.minimum(choice.gain, 0.0)
+    return replace(slots, null_rate=null, gain=gain)
+
+
+def _spans(entries: _Entries, windows: int) -> tuple[Ints, Ints, Ints, Ints]:
+    """The span of each window, (windows,) first and last day; and its hits, sorted pairs (window, day), each once."""
+    window, day = unpack(distinct(pack(entries.window, entries.day)))
+    first, last = best_spans(window, day, windows)
+    hit = np.arange(len(window))
+    inside = (hit >= first[window]) & (hit <= last[window])
+    return day[first], day[last], window[inside], day[inside]
+
+
+def _is_worth_it(subjects: Subjects, slots: Slots, least_rate: float) -> Flags:
+    """(slots,) True where a rule is kept often enough, and more often than by chance."""
+    good = (slots.rule >= 0) & (slots.rate >= least_rate) & (slots.rate > slots.null_rate) & (slots.gain > 0)
+    return good & ((slots.width < _TIME_OF_DAY + 1) | ~subjects.sets_the_rhythm[slots.subject])
+
+
+def _supports(log: Log, slots: Slots, entries: _Entries) -> Flags:
+    """(entries,) True on due days within the span of the slot."""
+    slot, day = entries.window, entries.day
+    due = are_due(slots.rule[slot], log.day[entries.event])
+    return due & (day >= slots.first[slot]) & (day <= slots.last[slot])
+
+
+def _closest(slots: Slots, closeness: Floats, evidence: _Entries) -> Flags:
     """(slots,) for each subject the set of windows that together describe its times best.
 
     Three sets are tried, of windows up to each class of width: what moved from eight to ten is two narrow windows and
@@ -96,12 +138,9 @@ def _closest(slots: Slots, closeness: Floats, owner: Ints, evidence: Ints) -> Fl
     best, chosen = np.full(subjects, -np.inf), np.zeros(len(slots), dtype=np.bool_)
     for widths in WIDTH_CLASSES:
         allowed = slots.width < widths[-1] + 1
-        number = np.cumsum(allowed) - 1
-        rows = allowed[owner]
+        rests_on = evidence.of_kept(allowed)
         kept = np.zeros(len(slots), dtype=np.bool_)
-        kept[allowed] = say_once(
-            slots.subject[allowed], closeness[allowed], number[owner[rows]], evidence[rows]
-        )
+        kept[allowed] = say_once(slots.subject[allowed], closeness[allowed], rests_on.window, rests_on.event)
         total = np.bincount(slots.subject[kept], weights=closeness[kept], minlength=subjects)
         better = total > best
         best = np.where(better, total, best)
@@ -189,15 +228,3 @@ def supporting(log: Log, times: Times, slots: Slots) -> tuple[Ints, Ints]:
     slot, entry = times.inside(slots.subject, slots.low, slots.width)
     due = are_due(slots.rule[slot], log.day[times.event[entry]])
     return slot[due], entry[due]
-
-
-def _distinct_pairs(group: Ints, position: Ints) -> tuple[Ints, Ints]:
-    """Each (group, position) once, sorted."""
-    keys = distinct(group << 32 | position)
-    return keys >> 32, keys & 0xFFFFFFFF
-
-
-def _ends(group: Ints, position: Ints, groups: int) -> tuple[Ints, Ints]:
-    """(groups,) the first and the last position of each group; sorted input, no group empty."""
-    start = np.searchsorted(group, np.arange(groups + 1))
-    return position[start[:-1]], position[start[1:] - 1]
