@@ -30,7 +30,7 @@ import numpy as np
 from patterns.candidates import Candidates, PatternType, Rule, Trials
 from patterns.detectors.contexts import Bases, Cells, count_values, kinds_of
 from patterns.detectors.feature_values import Feature, bands_of, feature_name, others_in, values_of
-from patterns.eventlog.arrays import Flags, Floats, Ints, contains, order_by
+from patterns.eventlog.arrays import Flags, Floats, Ints, contains, order_by, pack, renumber
 from patterns.eventlog.due_times import next_occasion, patience
 from patterns.eventlog.log import Log, wall_clock
 from patterns.eventlog.subjects import NOT_A_SUBJECT, WHO, Subjects
@@ -104,8 +104,29 @@ def _associate(
     settings: Settings,
     features: Sequence[Feature],
 ) -> Candidates:
+    """The values of these features that are chosen in a context, each habit once, with their trials."""
     if not features or not len(subjects):
         return Candidates.none(detector.type)
+    cells, hypotheses = _promising(log, subjects, features, settings.least_support)
+    if not len(cells):
+        return Candidates.none(detector.type)
+    cells = cells[_is_kept(cells, detector.least_rate, settings.least_support)]
+    outcomes = _Outcomes.of(subjects, features, cells)
+    kept = _chosen(detector, log, subjects, settings, _Proposal(features, cells, outcomes, hypotheses))
+    cells = cells[kept]
+    user = subjects.user[cells.subject]
+    return Candidates(
+        type=detector.type,
+        user=user,
+        rules=_rules(subjects, features, cells),
+        null_rate=cells.null_rate,
+        hypotheses=hypotheses[user],
+        trials=_trials(log, outcomes.since_the_span_began(kept)),
+    )
+
+
+def _promising(log: Log, subjects: Subjects, features: Sequence[Feature], least: int) -> tuple[Cells, Floats]:
+    """The cells whose value is chosen more often than by chance; and (users,) how many hypotheses were looked at."""
     bases = Bases.of(log, subjects)
     kinds = kinds_of(subjects, bases.kind)
     hypotheses, found = np.zeros(len(log.users)), []
@@ -114,15 +135,12 @@ def _associate(
         hypotheses += np.bincount(
             subjects.user[cells.subject], weights=cells.opportunities, minlength=len(log.users)
         )
-        found.append(cells[_is_worth_it(subjects, cells, feature, kinds, settings.least_support)])
-    cells = Cells.joined(found)
-    if not len(cells):
-        return Candidates.none(detector.type)
-    return _candidates(detector, log, subjects, settings, features, cells, hypotheses)
+        found.append(cells[_is_worth_it(subjects, cells, feature, kinds, least)])
+    return Cells.joined(found), hypotheses
 
 
 def _is_worth_it(subjects: Subjects, cells: Cells, feature: Feature, kinds: Ints, least: int) -> Flags:
-    """(cells,) whether the value is chosen, and more often than by chance."""
+    """(cells,) True if the value is chosen, and more often than by chance."""
     good = (cells.support >= least) & (cells.support > cells.opportunities * cells.null_rate)
     if feature.bands:
         good &= cells.support >= _BAND_RATE * cells.opportunities
@@ -133,13 +151,13 @@ def _is_worth_it(subjects: Subjects, cells: Cells, feature: Feature, kinds: Ints
 
 
 def _is_other_feature(subjects: Subjects, subject: Ints, column: str) -> Flags:
-    """(cells,) whether the context is not itself defined by this feature."""
+    """(cells,) True unless the context is itself defined by this feature."""
     defines = np.array([any(c == column for c in columns) for columns in subjects.levels], dtype=np.bool_)
     return ~defines[subjects.level[subject]]
 
 
 def _is_choice(cells: Cells, feature: Feature, kinds: Ints) -> Flags:
-    """(cells,) whether the value could have been another; see "Not a choice" in the module."""
+    """(cells,) True if the value could have been another; see "Not a choice" in the module."""
     always = cells.support == cells.opportunities
     belongs = kinds[cells.subject] == 1
     if feature.column.endswith(":text"):
@@ -148,69 +166,107 @@ def _is_choice(cells: Cells, feature: Feature, kinds: Ints) -> Flags:
     return choice
 
 
-def _candidates(
+def _is_kept(cells: Cells, least_rate: float, least: int) -> Flags:
+    """(cells,) True if the value is chosen often enough, over the whole log, or often enough to be so for a while."""
+    gain = likelihood_gain(cells.support, cells.opportunities, cells.null_rate)
+    rate = cells.support / cells.opportunities
+    kept: Flags = (gain > 0) & ((rate >= least_rate) | (cells.support >= 2 * least))
+    return kept
+
+
+@dataclass(frozen=True, eq=False)
+class _Outcomes:
+    """Every event of a context that has the feature, sorted by cell and time.
+
+    Attributes:
+        cell: (rows,) index of the cell.
+        event: (rows,) the event.
+        hit: (rows,) True if it has the value.
+        spans: the span of each cell in which the value was chosen.
+    """
+
+    cell: Ints
+    event: Ints
+    hit: Flags
+    spans: Spans
+
+    @classmethod
+    def of(cls, subjects: Subjects, features: Sequence[Feature], cells: Cells) -> _Outcomes:
+        """The outcomes of these cells."""
+        none = np.zeros(0, dtype=np.int64)
+        rows: list[tuple[Ints, Ints, Flags]] = [(none, none, none.astype(np.bool_))]
+        for number, feature in enumerate(features):
+            mine = np.flatnonzero(cells.feature == number)
+            if len(mine):
+                which, event, hit = _outcomes_of_feature(subjects, feature, cells[mine])
+                rows.append((mine[which], event, hit))
+        cell, event, hit = (np.concatenate(part) for part in zip(*rows, strict=True))
+        order = order_by(cell, event)
+        cell, event, hit = cell[order], event[order], hit[order]
+        return cls(cell, event, hit, Spans.of(cell, hit, len(cells)))
+
+    def since_the_span_began(self, kept: Flags) -> tuple[Ints, Ints, Flags]:
+        """(rows,) cell, event and hit of the kept cells, renumbered as these are: from the span's beginning until now."""
+        rows = kept[self.cell] & (np.arange(len(self.cell)) >= self.spans.first[self.cell])
+        return renumber(kept)[self.cell[rows]], self.event[rows], self.hit[rows]
+
+
+def _outcomes_of_feature(subjects: Subjects, feature: Feature, cells: Cells) -> tuple[Ints, Ints, Flags]:
+    """(rows,) cell, event and hit of the cells of one feature."""
+    cell, event = subjects.events_of(cells.subject)
+    having = feature.has[event]
+    cell, event = cell[having], event[having]
+    pairs = np.sort(pack(np.repeat(np.arange(len(feature.count)), feature.count), feature.value))
+    return cell, event, contains(pairs, pack(event, cells.value[cell]))
+
+
+@dataclass(frozen=True, eq=False)
+class _Proposal:
+    """Cells that may become candidates.
+
+    Attributes:
+        features: the features that were looked at.
+        cells: the cells.
+        outcomes: the outcomes of these cells.
+        hypotheses: (users,) how many hypotheses were looked at for each person.
+    """
+
+    features: Sequence[Feature]
+    cells: Cells
+    outcomes: _Outcomes
+    hypotheses: Floats
+
+
+def _chosen(
     detector: PreferenceDetector | RelationshipDetector,
     log: Log,
     subjects: Subjects,
     settings: Settings,
-    features: Sequence[Feature],
-    cells: Cells,
-    hypotheses: Floats,
-) -> Candidates:
-    """The cells that are worth it, each thing once, with their trials."""
-    least, least_rate = settings.least_support, detector.least_rate
-    gain = likelihood_gain(cells.support, cells.opportunities, cells.null_rate)
-    rate = cells.support / cells.opportunities
-    cells = cells[(gain > 0) & ((rate >= least_rate) | (cells.support >= 2 * least))]
-    cell, event, hit = _outcomes(subjects, features, cells)
-    spans = Spans.of(cell, hit, len(cells))
-    support, opportunities = spans.support, spans.opportunities
-    gain = likelihood_gain(support, opportunities, cells.null_rate)
-    good = (support >= least) & (support >= least_rate * opportunities) & (gain > 0)
-    good &= support > opportunities * cells.null_rate
-
-    # Of contexts that differ only in events without the feature, the narrower one says what it is about.
-    says = cells.told + _TIE * gain - _NARROWER * subjects.size[cells.subject]
-    certain = is_certain(detector.type, gain, hypotheses[subjects.user[cells.subject]], settings)
-    certain &= can_be_usual(support / opportunities, cells.null_rate, settings)
-    says += np.where(certain, FIRST, 0.0)
-    rests = spans.inside & hit & good[cell]
-    competes = _competes(features, cells)[cell[rests]] * len(log) + event[rests]
-    kept = good.copy()
-    kept[good] = say_once(
-        subjects.user[cells.subject][good], says[good], (np.cumsum(good) - 1)[cell[rests]], competes
+    proposal: _Proposal,
+) -> Flags:
+    """(cells,) the cells that are kept within their span, each habit once."""
+    cells, outcomes, spans = proposal.cells, proposal.outcomes, proposal.outcomes.spans
+    rate, user = spans.support / spans.opportunities, subjects.user[cells.subject]
+    gain = likelihood_gain(spans.support, spans.opportunities, cells.null_rate)
+    good: Flags = spans.support >= np.maximum(
+        settings.least_support, detector.least_rate * spans.opportunities
     )
+    good &= (gain > 0) & (spans.support > spans.opportunities * cells.null_rate)
 
-    # From the beginning of the span until now.
-    known = kept[cell] & (np.arange(len(cell)) >= spans.first[cell])
-    trials = _trials(log, (np.cumsum(kept) - 1)[cell[known]], event[known], hit[known])
-    cells = cells[kept]
-    user = subjects.user[cells.subject]
-    rules = _rules(subjects, features, cells)
-    return Candidates(detector.type, user, rules, cells.null_rate, hypotheses[user], trials)
-
-
-def _outcomes(subjects: Subjects, features: Sequence[Feature], cells: Cells) -> tuple[Ints, Ints, Flags]:
-    """(rows,) cell, event and whether it has the value, for every event of a context that has the feature."""
-    none = np.zeros(0, dtype=np.int64)
-    rows: list[tuple[Ints, Ints, Flags]] = [(none, none, none.astype(np.bool_))]
-    for number, feature in enumerate(features):
-        mine = np.flatnonzero(cells.feature == number)
-        if not len(mine):
-            continue
-        which, event = subjects.events_of(cells.subject[mine])
-        having = feature.has[event]
-        cell, event = mine[which[having]], event[having]
-        values = len(feature.means)
-        pairs = np.sort(np.repeat(np.arange(len(feature.count)), feature.count) * values + feature.value)
-        rows.append((cell, event, contains(pairs, event * values + cells.value[cell])))
-    cell, event, hit = (np.concatenate(part) for part in zip(*rows, strict=True))
-    order = order_by(cell, event)
-    return cell[order], event[order], hit[order]
+    # Of contexts that differ only in events without the feature, the narrower one is what the habit is about.
+    says = cells.told + _TIE * gain - _NARROWER * subjects.size[cells.subject]
+    certain = is_certain(detector.type, gain, proposal.hypotheses[user], settings)
+    certain &= can_be_usual(rate, cells.null_rate, settings)
+    says += np.where(certain, FIRST, 0.0)
+    rests = spans.inside & outcomes.hit & good[outcomes.cell]
+    cell = outcomes.cell[rests]
+    evidence = _competes(proposal.features, cells)[cell] * len(log) + outcomes.event[rests]
+    good[good] = say_once(user[good], says[good], renumber(good)[cell], evidence)
+    return good
 
 
 def _competes(features: Sequence[Feature], cells: Cells) -> Ints:
-    """(cells,) cells with the same number compete for an event: the same column, and of a list the same value."""
+    """(cells,) cells with the same number compete for an event: same column and, in a list, same value."""
     columns = sorted({f.column for f in features})
     column = np.array([columns.index(f.column) for f in features])[cells.feature]
     several = np.array([f.several for f in features])[cells.feature]
@@ -218,13 +274,14 @@ def _competes(features: Sequence[Feature], cells: Cells) -> Ints:
     return numbers
 
 
-def _trials(log: Log, candidate: Ints, event: Ints, hit: Flags) -> Trials:
-    """Each event as one trial; late when the context's next event is (see `patience`)."""
+def _trials(log: Log, outcomes: tuple[Ints, Ints, Flags]) -> Trials:
+    """Each outcome (candidate, event, hit) as one trial; late when the context's next event is (see `patience`)."""
+    candidate, event, hit = outcomes
     local = wall_clock(log.day[event], log.minute[event])
     order = np.lexsort((event, local, candidate))
     candidate, event, hit, local = candidate[order], event[order], hit[order], local[order]
     due = next_occasion(log, log.user[event], local, patience(candidate, local)[candidate])
-    return Trials(candidate, local, hit, np.where(hit, event, -1), due)
+    return Trials(candidate=candidate, local=local, hit=hit, event=np.where(hit, event, -1), next_due=due)
 
 
 def _rules(subjects: Subjects, features: Sequence[Feature], cells: Cells) -> list[Rule]:

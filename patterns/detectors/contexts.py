@@ -13,13 +13,12 @@ each, shared by its events: a daily walk of forty minutes makes thirty minutes n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
 from patterns.detectors.feature_values import Feature
-from patterns.eventlog.arrays import Flags, Floats, Ints, distinct, ranges
+from patterns.eventlog.arrays import Floats, Ints, Rows, distinct, pack, ranges, unpack
 from patterns.eventlog.category_codes import coded, coded_with_nulls, pair_codes
 from patterns.eventlog.log import Log
 from patterns.eventlog.subjects import Subjects
@@ -29,7 +28,7 @@ _SEVERAL_KINDS = 3.0
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class Cells(Rows):
     """Context and value, with their counts; every array is (cells,).
 
     Attributes:
@@ -50,17 +49,6 @@ class Cells:
     elsewhere: Ints
     null_rate: Floats
     told: Floats
-
-    def __len__(self) -> int:
-        return len(self.subject)
-
-    def __getitem__(self, chosen: Ints | Flags) -> Cells:
-        return Cells(*(getattr(self, f.name)[chosen] for f in fields(self)))
-
-    @classmethod
-    def joined(cls, parts: Sequence[Cells]) -> Cells:
-        """All cells of all parts; there is at least one part."""
-        return cls(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +79,13 @@ class Bases:
         names_action = level_names_action[subjects.level]
         first = subjects.event[subjects.start[:-1]]
         count = int(event.max(initial=-1)) + 1
-        return cls(event[names_action, first], event, names_action, _kind_codes(log), count)
+        return cls(
+            subject=event[names_action, first],
+            event=event,
+            names_action=names_action,
+            kind=_kind_codes(log),
+            count=count,
+        )
 
 
 def _kind_codes(log: Log) -> Ints:
@@ -107,9 +101,8 @@ def kinds_of(subjects: Subjects, kind: Ints) -> Ints:
         subjects: the subjects.
         kind: (events,) the kind of each event (see `Bases`).
     """
-    kinds = int(kind.max(initial=0)) + 1
-    keys = distinct(subjects.owner * kinds + kind[subjects.event])
-    return np.bincount(keys // kinds, minlength=len(subjects))
+    subject, _ = unpack(distinct(pack(subjects.owner, kind[subjects.event])))
+    return np.bincount(subject, minlength=len(subjects))
 
 
 def count_values(subjects: Subjects, bases: Bases, feature: Feature, number: int) -> Cells:
@@ -128,8 +121,7 @@ def count_values(subjects: Subjects, bases: Bases, feature: Feature, number: int
     level = bases.names_action[subjects.owner]
     inner = _Tally.of(feature, subjects.owner, subjects.event, voice[level, subjects.event], len(subjects))
     own = bases.subject[inner.owner]
-    values = len(feature.means)
-    at = np.searchsorted(wider.owner * values + wider.value, own * values + inner.value)
+    at = np.searchsorted(pack(wider.owner, wider.value), pack(own, inner.value))
     size = inner.size[inner.owner]
     told = np.asarray(
         inner.count * np.log(inner.count * wider.size[own] / (size * wider.count[at])), dtype=np.float64
@@ -169,18 +161,18 @@ class _Tally:
         having = feature.has[event]
         owner, event, voice = owner[having], event[having], voice[having]
         length, start = feature.count[event], np.cumsum(feature.count) - feature.count
-        values = max(len(feature.means), 1)
-        key = np.repeat(owner, length) * values + feature.value[ranges(start[event], length)]
+        key = pack(np.repeat(owner, length), feature.value[ranges(start[event], length)])
         keys, cell, count = np.unique(key, return_inverse=True, return_counts=True)
         said: Floats = np.bincount(cell, weights=np.repeat(voice, length), minlength=len(keys)).astype(
             np.float64
         )
         size = np.bincount(owner, minlength=owners)
         kinds: Floats = np.bincount(owner, weights=voice, minlength=owners).astype(np.float64)
-        return cls(keys // values, keys % values, count, said, size, kinds)
+        owner, value = unpack(keys)
+        return cls(owner=owner, value=value, count=count, said=said, size=size, kinds=kinds)
 
     def alike(self) -> Floats:
-        """(owners,) the share of a value if all were alike: one of so many, as often as an event has values."""
+        """(owners,) the share of a value if all values were alike: one of so many, as often as an event has values."""
         owners = len(self.size)
         seen = np.bincount(self.owner, minlength=owners)
         counted = np.bincount(self.owner, weights=self.count, minlength=owners)
@@ -190,10 +182,9 @@ class _Tally:
 
 def _voices(bases: Bases, feature: Feature) -> Floats:
     """(2, events) each event's share of its kind of thing's one voice in its two wider contexts."""
-    kinds = int(bases.kind.max(initial=0)) + 1
     voices = np.zeros(bases.event.shape)
     for row, base in enumerate(bases.event):
-        _, group = np.unique(base * kinds + bases.kind, return_inverse=True)
+        group = pair_codes(base, bases.kind)
         size = np.bincount(group, weights=feature.has)
         voices[row] = np.where(feature.has, 1.0 / np.maximum(size, 1.0)[group], 0.0)
     return voices

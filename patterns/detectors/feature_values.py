@@ -1,4 +1,4 @@
-"""Values: what the features of events take, as small numbers that can be counted.
+"""Feature values as small numbers that can be counted.
 
 A value is a number of minutes, a place, a person in a list, or a band of numbers.
 """
@@ -31,13 +31,12 @@ class Feature:
 
     Attributes:
         column: the column of the log that holds it.
-        has: (events,) whether the event has the feature at all.
+        has: (events,) True if the event has the feature.
         count: (events,) how many values each event has.
         value: (pairs,) the values of each event in turn.
         means: what each number stands for: a value, or the ends of a band.
-        several: whether an event has several values for reasons of its own (a list), so that two values do not
-            compete for it.
-        bands: whether the values are bands of numbers.
+        several: True for a list: its values do not compete for an event.
+        bands: True if the values are bands of numbers.
     """
 
     column: str
@@ -76,9 +75,6 @@ def bands_of(log: Log, column: str) -> Feature:
     series = _chosen(log, column)
     known = np.flatnonzero(series.is_not_null().to_numpy())
     users, numbers = log.user[known], series.drop_nulls().to_numpy()
-    of_tenth = [[i for i, (a, b) in enumerate(_BANDS) if a <= tenth <= b] for tenth in range(_DECILES)]
-    length = np.array([len(bands) for bands in of_tenth])
-    flat, start = np.concatenate(of_tenth), np.cumsum(length) - length
     count = np.zeros(len(log), dtype=np.int64)
     codes: list[Ints] = []
     means: list[tuple[float, float]] = []
@@ -89,15 +85,28 @@ def bands_of(log: Log, column: str) -> Feature:
             continue
         parts = np.array_split(distinct, _DECILES)
         tenth = np.searchsorted([part[-1] for part in parts], numbers[mine])
-        count[known[mine]] = length[tenth]
-        codes.append(len(means) + flat[ranges(start[tenth], length[tenth])])
+        count[known[mine]] = _BANDS_PER_TENTH[tenth]
+        codes.append(len(means) + _bands_with(tenth))
         means += [(float(parts[a][0]), float(parts[b][-1])) for a, b in _BANDS]
     value = np.concatenate(codes) if codes else np.empty(0, dtype=np.int64)
-    return Feature(column, count > 0, count, value, means, several=False, bands=True)
+    return Feature(
+        column=column, has=count > 0, count=count, value=value, means=means, several=False, bands=True
+    )
+
+
+_BANDS_OF_TENTH = [[i for i, (a, b) in enumerate(_BANDS) if a <= tenth <= b] for tenth in range(_DECILES)]
+_BANDS_PER_TENTH = np.array([len(bands) for bands in _BANDS_OF_TENTH])
+
+
+def _bands_with(tenth: Ints) -> Ints:
+    """The bands that each tenth is in, one tenth after the other, as indices into `_BANDS`."""
+    flat, start = np.concatenate(_BANDS_OF_TENTH), np.cumsum(_BANDS_PER_TENTH) - _BANDS_PER_TENTH
+    bands: Ints = flat[ranges(start[tenth], _BANDS_PER_TENTH[tenth])]
+    return bands
 
 
 def others_in(log: Log, column: str) -> Feature:
-    """The people in a column, without the person themselves; of mails only what from, to and cc do not say."""
+    """The people in a column, without the person themselves; participants of mails only without from, to and cc."""
     frame = log.frame
     people = pl.col(column)
     if "from:text" in frame.columns:
@@ -117,7 +126,7 @@ def others_in(log: Log, column: str) -> Feature:
 
 
 def _chosen(log: Log, column: str) -> pl.Series:
-    """The values of a column that somebody chose: how long a command took is not."""
+    """The values of a column that somebody chose; nobody chooses how long a command takes."""
     values = pl.col(column)
     if feature_name(column) == "duration_minutes":
         values = pl.when(pl.col("type") != "command").then(values)
@@ -132,4 +141,11 @@ def _coded(series: pl.Series, column: str) -> Feature:
     pairs = pairs.drop_nulls("value")
     code, meaning = coded(pairs["value"])
     count = np.bincount(pairs["event"].to_numpy(), minlength=len(series))
-    return Feature(column, series.is_not_null().to_numpy(), count, code, meaning.to_list(), several)
+    return Feature(
+        column=column,
+        has=series.is_not_null().to_numpy(),
+        count=count,
+        value=code,
+        means=meaning.to_list(),
+        several=several,
+    )

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from observations.civil_time import MINUTES_PER_DAY
 from patterns.eventlog.activity_profile import Background
-from patterns.eventlog.arrays import Flags, Floats, Ints, begins, order_by
+from patterns.eventlog.arrays import Floats, Ints, Rows, begins, order_by, renumber, run_numbers
 
 WIDTH_CLASSES = ((10, 20, 30), (40, 60, 90), (120, 180, 240, 360), (480, 600))
 """Widths in minutes: to the minute, to the hour, some time in the evening, some time of the day. Each class is
@@ -31,14 +32,13 @@ ROUNDS = 3
 LEAST_GAIN = 6.0
 """A likelihood ratio (nats) below which a window cannot lead to a significant pattern and is not followed up."""
 
-_DAY = 1440
 _TO_ITS_END = 0.999  # of the last minute, all that was counted with it
 _SPAN = 4096  # one group's stretch of the keys: a day, and the start of the next one again
 _GROUPS, _ALL_DAYS = 8, 7  # of a subject: its weekdays 0–6, and all its days
 
 
 @dataclass(frozen=True, eq=False)
-class Windows:
+class Windows(Rows):
     """Windows worth a closer look: `low` … `low + width` minutes since midnight (may run past it).
 
     They begin on a whole minute and hold the whole of their last one, so they are a little wider than their class.
@@ -47,9 +47,6 @@ class Windows:
     subject: Ints
     low: Floats
     width: Floats
-
-    def __len__(self) -> int:
-        return len(self.subject)
 
 
 def find_windows(
@@ -85,7 +82,7 @@ def find_windows(
 
 
 @dataclass(frozen=True, eq=False)
-class _Minutes:
+class _Minutes(Rows):
     """How many events of each group come in each minute of the day; sorted by group and minute, each once.
 
     A group is a subject on one weekday, or on all days.
@@ -104,7 +101,7 @@ class _Minutes:
     def of(cls, subject: Ints, weekday: Ints, minute: Ints) -> _Minutes:
         """Of events sorted by subject and minute."""
         new = begins(subject, minute)
-        moment, first = np.cumsum(new) - 1, np.flatnonzero(new)
+        moment, first = renumber(new), np.flatnonzero(new)
         weekly = np.bincount(moment * _ALL_DAYS + weekday, minlength=len(first) * _ALL_DAYS)
         cell = np.flatnonzero(weekly)
         of = cell // _ALL_DAYS
@@ -115,12 +112,9 @@ class _Minutes:
         order = order_by(group, moment)
         return cls(group[order], minute[first][moment[order]], count[order], moment[order])
 
-    def __getitem__(self, chosen: Ints | Flags) -> _Minutes:
-        return _Minutes(self.group[chosen], self.minute[chosen], self.count[chosen], self.moment[chosen])
-
     def of_groups_with(self, least: int) -> _Minutes:
-        """The cells of those groups that have so many events."""
-        dense = np.cumsum(begins(self.group)) - 1
+        """The cells of the groups that have at least so many events."""
+        dense = run_numbers(self.group)
         return self[np.bincount(dense, self.count)[dense] >= least] if len(dense) else self
 
 
@@ -147,10 +141,10 @@ class _Ring:
     @classmethod
     def of(cls, cells: _Minutes, least: int) -> _Ring:
         """Of groups with at least so many events."""
-        dense = np.cumsum(begins(cells.group)) - 1
+        dense = run_numbers(cells.group)
         key = dense * _SPAN + cells.minute
         again = np.flatnonzero(cells.minute <= WIDTHS[-1])
-        times = np.concatenate([key, key[again] + _DAY])
+        times = np.concatenate([key, key[again] + MINUTES_PER_DAY])
         order = order_by(times)
         times, count = times[order], np.concatenate([cells.count, cells.count[again]])[order]
         running = np.concatenate([[0], np.cumsum(count)])
@@ -184,11 +178,37 @@ def _shares(cells: _Minutes, ring: _Ring, width: int, background: Background) ->
 
 
 def _best(cells: _Minutes, ring: _Ring, shares: Mapping[int, Floats]) -> tuple[Windows, _Minutes]:
-    """The best window of each group that has a good one, and what comes in those groups outside it."""
+    """The best window of each group that has a good one, and the cells of those groups outside it."""
+    begin, width = _best_of_each_group(ring, _begun(cells, ring, shares))
+    if not len(begin):
+        return Windows(begin, np.empty(0), np.empty(0)), cells[begin]
+    low = cells.minute[begin]
+    subject = cells.group[begin] // _GROUPS
+    left = _outside(cells, ring.dense, ring.dense[begin], low, width)
+    return Windows(subject, low.astype(np.float64), width.astype(np.float64) + _TO_ITS_END), left
+
+
+@dataclass(frozen=True, eq=False)
+class _Begun(Rows):
+    """The best of the windows that begin at each crowded cell; every array is (crowded cells,).
+
+    Attributes:
+        cell: where they begin.
+        width: that of the best one, minutes.
+        gain: its likelihood ratio, nats.
+    """
+
+    cell: Ints
+    width: Ints
+    gain: Floats
+
+
+def _begun(cells: _Minutes, ring: _Ring, shares: Mapping[int, Floats]) -> _Begun:
+    """The best window that begins at each cell."""
     # Where the widest window is not crowded, no narrower one is.
     crowded = ring.crowded(max(shares))
-    group, reach = ring.dense[crowded], ring.reach[crowded]
-    size = np.bincount(ring.dense, cells.count)[group]
+    reach = ring.reach[crowded]
+    size = np.bincount(ring.dense, cells.count)[ring.dense[crowded]]
     best_gain = np.full(len(crowded), -np.inf)
     best_width = np.zeros(len(crowded), dtype=np.int64)
     for width, share in shares.items():
@@ -198,34 +218,45 @@ def _best(cells: _Minutes, ring: _Ring, shares: Mapping[int, Floats]) -> tuple[W
         gain = np.where(count > expected, count * np.log(count / expected) - (count - expected), 0.0)
         best_width[of[gain > best_gain[of]]] = width
         best_gain[of] = np.maximum(best_gain[of], gain)
-    # Of each group's best the first: sought among those that are good enough.
-    good = np.flatnonzero(best_gain >= LEAST_GAIN)
-    heads = np.flatnonzero(begins(group[good]))
+    return _Begun(crowded, best_width, best_gain)
+
+
+def _best_of_each_group(ring: _Ring, begun: _Begun) -> tuple[Ints, Ints]:
+    """(good groups,) the cell at which each group's best window begins, and its width; of equal windows the first."""
+    good = begun[begun.gain >= LEAST_GAIN]
+    group = ring.dense[good.cell]
+    heads = np.flatnonzero(begins(group))
     if not len(heads):
-        return Windows(heads, np.empty(0), np.empty(0)), cells[heads]
-    top = np.repeat(np.maximum.reduceat(best_gain[good], heads), np.diff(heads, append=len(good)))
-    at_top = good[best_gain[good] == top]
-    chosen = at_top[begins(group[at_top])]
-    low, width_of = cells.minute[crowded[chosen]], best_width[chosen]
-    number = np.full(int(ring.dense[-1]) + 1, -1)
-    number[group[chosen]] = np.arange(len(chosen))
-    found = number[ring.dense]
+        return heads, heads
+    top = np.repeat(np.maximum.reduceat(good.gain, heads), np.diff(heads, append=len(good)))
+    at_top = np.flatnonzero(good.gain == top)
+    chosen = good[at_top[begins(group[at_top])]]
+    return chosen.cell, chosen.width
+
+
+def _outside(cells: _Minutes, dense: Ints, group: Ints, low: Ints, width: Ints) -> _Minutes:
+    """The cells of the groups that have a window (group, low, width) and that lie outside it.
+
+    Args:
+        cells: the cells.
+        dense: (cells,) the group of each.
+        group, low, width: (windows,) the windows, at most one per group.
+    """
+    number = np.full(int(dense[-1]) + 1, -1)
+    number[group] = np.arange(len(group))
+    found = number[dense]
     left = np.flatnonzero(found >= 0)
-    outside = (cells.minute[left] - low[found[left]]) % _DAY > width_of[found[left]]
-    subject = cells.group[crowded[chosen]] // _GROUPS
-    return Windows(subject, low.astype(np.float64), width_of + _TO_ITS_END), cells[left[outside]]
+    outside = (cells.minute[left] - low[found[left]]) % MINUTES_PER_DAY > width[found[left]]
+    return cells[left[outside]]
 
 
 def _distinct(found: list[Windows]) -> Windows:
-    """All windows once: those of one subject that begin and end within the same quarter-hours are one."""
+    """All windows, each once: those of one subject that begin and end within the same quarter-hours are one."""
     if not found:
         nothing = np.empty(0)
         return Windows(nothing.astype(np.int64), nothing, nothing)
-    subject = np.concatenate([w.subject for w in found])
-    low = np.concatenate([w.low for w in found])
-    width = np.concatenate([w.width for w in found])
-    ends = (low + width) // 15
-    keys = np.stack([subject, (low // 15).astype(np.int64), ends.astype(np.int64)], axis=1)
+    windows = Windows.joined(found)
+    ends = (windows.low + windows.width) // 15
+    keys = np.stack([windows.subject, (windows.low // 15).astype(np.int64), ends.astype(np.int64)], axis=1)
     _, first = np.unique(keys, axis=0, return_index=True)
-    first = np.sort(first)
-    return Windows(subject[first], low[first], width[first])
+    return windows[np.sort(first)]
