@@ -1,4 +1,4 @@
-"""Chains: steps that are walked one after the other; pairs that continue each other are one chain.
+"""Chains: steps taken one after the other; pairs that continue each other are joined into one chain.
 
 ::
 
@@ -17,12 +17,12 @@ from patterns.eventlog.log import Log
 from patterns.eventlog.subjects import Subjects
 
 _CHAIN_SHARE = 0.8
-"""Two chains are one where each rests on the joined one for this share of its support."""
+"""Two chains are joined if the joined one keeps this share of the support of each."""
 
 
 @dataclass(frozen=True, eq=False)
 class Walk:
-    """Every first step that went on to the last but one, in time order.
+    """Every time that all steps but the last were taken, in time order.
 
     Attributes:
         steps: subjects.
@@ -51,8 +51,8 @@ class Chain:
     Attributes:
         minutes: within how many each step follows the one before.
         null_rate: chance that the last step comes anyway.
-        begin: where in the walk its span begins.
-        walk: its steps, and how they were walked.
+        begin: index in the walk at which its span begins.
+        walk: its steps, and when they were taken.
     """
 
     minutes: int
@@ -72,7 +72,7 @@ class Chain:
 
 
 def joined(log: Log, subjects: Subjects, chains: list[Chain]) -> list[Chain]:
-    """The chains, with those joined that continue each other: A→B and B→C are A→B→C where both mostly belong to it."""
+    """The chains, those joined that continue each other: A→B and B→C are A→B→C if that keeps most of their support."""
     while True:
         found = _first_to_join(log, subjects, chains)
         if found is None:
@@ -82,7 +82,7 @@ def joined(log: Log, subjects: Subjects, chains: list[Chain]) -> list[Chain]:
 
 
 def _first_to_join(log: Log, subjects: Subjects, chains: list[Chain]) -> tuple[Chain, Chain, Chain] | None:
-    """The first two chains that are one, and that one."""
+    """The first two chains that can be joined, and the joined one; None if there are none."""
     beginning: dict[int, list[Chain]] = {}
     for chain in chains:
         beginning.setdefault(chain.steps[0], []).append(chain)

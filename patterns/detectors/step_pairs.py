@@ -6,26 +6,26 @@ come in the next stretch than by chance.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 import numpy as np
 
 from patterns.detectors.successions import MINUTES, Follows
 from patterns.detectors.workflow_null_model import follow_null_rates
-from patterns.eventlog.arrays import Flags, Floats, Ints, contains, distinct
+from patterns.eventlog.arrays import Floats, Ints, Rows, contains, distinct, pack
 from patterns.eventlog.log import Log
 from patterns.eventlog.subjects import Subjects
 from patterns.inference.densest_span import CONTRAST
 from patterns.inference.significance import likelihood_gain
 
 _NESTED_SHARE = 0.5
-"""If more of the first step's events are also the second step's, that these come in bursts is all there is to it."""
+"""A pair is left out if a larger share of the first step's events are also the second step's: those come in bursts."""
 _LEAST_GAIN = 6.0
 """Nats of gain below which a pair cannot become significant and is not looked at more closely."""
 
 
 @dataclass(frozen=True, eq=False)
-class Pairs:
+class Pairs(Rows):
     """Pairs of subjects with their minutes; every array is (pairs,).
 
     Attributes:
@@ -40,12 +40,6 @@ class Pairs:
     minutes: Ints
     null_rate: Floats
     gain: Floats
-
-    def __len__(self) -> int:
-        return len(self.first)
-
-    def __getitem__(self, chosen: Ints | Flags) -> Pairs:
-        return Pairs(*(getattr(self, f.name)[chosen] for f in fields(self)))
 
 
 def find_pairs(log: Log, subjects: Subjects, follows: Follows, least: int, least_rate: float) -> Pairs:
@@ -85,9 +79,9 @@ def _worth_a_look(log: Log, subjects: Subjects, follows: Follows, least: int) ->
 
 
 def _nested_share(subjects: Subjects, narrow: Ints, wide: Ints) -> Floats:
-    """(n,) share of the events of one subject that are also the other's: after git, any command comes of itself."""
+    """(n,) share of the events of one subject that are also the other's, as those of git are also commands."""
     pair, event = subjects.events_of(narrow)
-    both = contains(subjects.owner << 32 | subjects.event, wide[pair] << 32 | event)
+    both = contains(pack(subjects.owner, subjects.event), pack(wide[pair], event))
     share: Floats = np.bincount(pair, weights=both, minlength=len(narrow)) / np.maximum(
         subjects.size[narrow], 1
     )
@@ -97,7 +91,7 @@ def _nested_share(subjects: Subjects, narrow: Ints, wide: Ints) -> Floats:
 def _widened(best: Ints, within: Ints, expected: Floats) -> Ints:
     """(pairs,) columns of minutes: from the best on, while the next stretch still holds far more than chance would.
 
-    The least like chance are the shortest minutes that hold most of them; what takes a little longer now and then is
+    The minutes least like chance are the shortest that hold most followings; one that takes a little longer now and then is
     the same habit.
     """
     more = np.diff(within, axis=1)

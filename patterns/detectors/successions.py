@@ -1,4 +1,4 @@
-"""Follows: what comes after what, within two hours, and how often.
+"""Successions: what comes after what within two hours, and how often.
 
 From each event one walks forward to the first event of every other subject:
 
@@ -9,9 +9,9 @@ From each event one walks forward to the first event of every other subject:
     A → C         A ────────────────▶ C
                                  A ─▶ C
 
-Counted is block by block of the log, people who fit wholly in one, so memory does not grow with it. Of a person whose log is
-longer than a block, only those pairs go on that stand out in one: in which the second step comes clearly oftener after the
-first than after anything else. Among a million events every subject follows every other hundreds of times.
+The log is counted in blocks of whole people, so memory does not grow with it. Of a person whose log is longer than a
+block, only those pairs are kept that stand out in some block: the second step comes clearly more often after the first
+than after anything else. In a million events, every subject follows every other hundreds of times.
 """
 
 from __future__ import annotations
@@ -22,7 +22,19 @@ from itertools import pairwise
 import numpy as np
 
 from observations.civil_time import MICROSECONDS_PER_MINUTE
-from patterns.eventlog.arrays import Flags, Ints, begins, contains, order_by, ranges
+from patterns.eventlog.arrays import (
+    Flags,
+    Ints,
+    Rows,
+    begins,
+    contains,
+    count_table,
+    order_by,
+    pack,
+    ranges,
+    run_numbers,
+    unpack,
+)
 from patterns.eventlog.log import Log
 from patterns.eventlog.subjects import Subjects
 
@@ -64,9 +76,15 @@ def count_follows(log: Log, subjects: Subjects, steps: Ints, least: int) -> Foll
         steps: the subjects that may be steps.
         least: pairs of subjects that follow each other more seldom than this are left out.
     """
-    memberships = _Memberships.of(log, subjects, steps)
-    axis = time_axis(log)
-    blocks = [_Block.of(log, subjects, memberships, axis, *ends, least) for ends in _blocks(log)]
+    counter = _Counter(
+        log=log,
+        subjects=subjects,
+        memberships=_Memberships.of(log, subjects, steps),
+        axis=time_axis(log),
+        has_long_log=np.bincount(log.user) > _BLOCK,
+        least=least,
+    )
+    blocks = [counter.count(np.arange(begin, end)) for begin, end in _blocks(log)]
     pair = np.concatenate([block.pair for block in blocks])
     order = order_by(pair)
     head = np.flatnonzero(begins(pair[order]))
@@ -79,11 +97,11 @@ def count_follows(log: Log, subjects: Subjects, steps: Ints, least: int) -> Foll
         stands_out = np.logical_or.reduceat(stands_out, head)
     kept = (within[:, -1] >= least) & stands_out
     pair = pair[order][head][kept]
-    return Follows(pair // len(subjects), pair % len(subjects), within[kept])
+    return Follows(*unpack(pair), within[kept])
 
 
 def _blocks(log: Log) -> list[tuple[int, int]]:
-    """First event and end of each block: whole people, as many as fit; whoever has more than fit has blocks of their own."""
+    """First event and end of each block: as many whole people as fit; a person with more events has several blocks."""
     ends = [0]
     starts = np.searchsorted(log.user, np.arange(len(log.users) + 1)).tolist()
     for start, end in pairwise(starts):
@@ -98,60 +116,101 @@ class _Block:
     """What follows what among the events of one block of the log.
 
     Attributes:
-        pair: (pairs,) first and second subject in one number.
+        pair: (pairs,) first and second subject, packed.
         within: (pairs, minutes) as in `Follows`.
-        stands_out: (pairs,) whether a pair of a person with a longer log may go on; all others may.
+        stands_out: (pairs,) False for pairs of a person with a longer log that do not stand out in this block.
     """
 
     pair: Ints
     within: Ints
     stands_out: Flags
 
-    @classmethod
-    def of(
-        cls,
-        log: Log,
-        subjects: Subjects,
-        memberships: _Memberships,
-        axis: Ints,
-        begin: int,
-        end: int,
-        least: int,
-    ) -> _Block:
-        events = np.arange(begin, end)
-        last = np.searchsorted(
-            axis, axis[events] + MINUTES[-1] * MICROSECONDS_PER_MINUTE // 1000, side="right"
-        )
+
+@dataclass(frozen=True, eq=False)
+class _Successions(Rows):
+    """For each event of a block, the first event of every other subject after it.
+
+    Attributes:
+        before: (rows,) the earlier event.
+        second: (rows,) the subject of the later one.
+        lag: (rows,) time between them, µs.
+    """
+
+    before: Ints
+    second: Ints
+    lag: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class _Counter:
+    """Counts what follows what, one block of the log at a time.
+
+    Attributes:
+        log: the events of everybody.
+        subjects: what a step can be about.
+        memberships: the steps that each event belongs to.
+        axis: (events,) see `time_axis`.
+        has_long_log: (users,) True if the person's log is longer than a block.
+        least: pairs that follow each other more seldom than this are left out.
+    """
+
+    log: Log
+    subjects: Subjects
+    memberships: _Memberships
+    axis: Ints
+    has_long_log: Flags
+    least: int
+
+    def count(self, events: Ints) -> _Block:
+        """The counts of one block, the consecutive events `events`."""
+        successions = self._successions(events)
+        pair, lag = self._frequent(successions)
+        run = run_numbers(pair)
+        pair = pair[begins(pair)]
+        within = _counts_within(lag, run, len(pair))
+        return _Block(pair, within, self._stands_out(events, successions, pair, within))
+
+    def _successions(self, events: Ints) -> _Successions:
+        """The first event of every other step after each event."""
+        last = np.searchsorted(self.axis, self.axis[events] + _milliseconds(MINUTES[-1]), side="right")
         ahead = np.clip(last - events - 1, 0, _LOOK_AHEAD)
         before, after = np.repeat(events, ahead), ranges(events + 1, ahead)
-        row, second = memberships.of_each(after)
+        row, second = self.memberships.of_each(after)
         before, after = before[row], after[row]
-        # Only the first event of each second subject counts: pairs are in order of time.
+        # Rows are in order of time, so the first of each run is the earliest event of the second subject.
         order = order_by(before, second)
         earliest = order[begins(before[order], second[order])]
         before, after, second = before[earliest], after[earliest], second[earliest]
-        lag = log.at[after] - log.at[before]
-        row, first = memberships.of_each(before)
-        pair, lags = first * len(subjects) + second[row], lag[row]
-        other = first != second[row]
-        pair, lags = pair[other], lags[other]
+        return _Successions(before, second, self.log.at[after] - self.log.at[before])
+
+    def _frequent(self, successions: _Successions) -> tuple[Ints, Ints]:
+        """(rows,) the pair of subjects and the lag of every succession of a frequent pair, sorted by pair."""
+        row, first = self.memberships.of_each(successions.before)
+        second, lag = successions.second[row], successions.lag[row]
+        other = first != second
+        pair, lag = pack(first[other], second[other]), lag[other]
         order = order_by(pair)
-        pair, lags = pair[order], lags[order]
+        pair, lag = pair[order], lag[order]
         head = np.flatnonzero(begins(pair))
         size = np.diff(head, append=len(pair))
-        # Of a person who has other blocks, all pairs: what is seldom here may be frequent there.
-        long = np.bincount(log.user) > _BLOCK
-        enough = (size >= least) | long[subjects.user[pair[head] // len(subjects)]]
-        lags, size = lags[np.repeat(enough, size)], size[enough]
-        pair = pair[head[enough]]
-        within = _counts_within(lags, np.repeat(np.arange(len(pair)), size), len(pair))
+        # All pairs of a person with several blocks: what is rare in this one may be frequent in the next.
+        enough = np.repeat((size >= self.least) | self._is_long(pair[head]), size)
+        return pair[enough], lag[enough]
+
+    def _is_long(self, pair: Ints) -> Flags:
+        """(pairs,) True if the pair is of a person with a long log."""
+        first, _ = unpack(pair)
+        return self.has_long_log[self.subjects.user[first]]
+
+    def _stands_out(self, events: Ints, successions: _Successions, pair: Ints, within: Ints) -> Flags:
+        """(pairs,) as in `_Block`."""
         stands_out = np.ones(len(pair), dtype=np.bool_)
-        of_long = np.flatnonzero(long[subjects.user[pair // len(subjects)]])
+        of_long = np.flatnonzero(self._is_long(pair))
         if len(of_long):
-            some = long[log.user[before]]
-            anything = _AfterAnything.of(log, subjects, events, before[some], second[some], lag[some])
+            some = self.has_long_log[self.log.user[successions.before]]
+            anything = _AfterAnything.of(self.log, self.subjects, events, successions[some])
             stands_out[of_long] = anything.less_often(pair[of_long], within[of_long])
-        return cls(pair, within, stands_out)
+        return stands_out
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,20 +228,18 @@ class _AfterAnything:
     events: Ints
 
     @classmethod
-    def of(
-        cls, log: Log, subjects: Subjects, events: Ints, before: Ints, second: Ints, lag: Ints
-    ) -> _AfterAnything:
+    def of(cls, log: Log, subjects: Subjects, events: Ints, successions: _Successions) -> _AfterAnything:
         inside = (subjects.event >= events[0]) & (subjects.event <= events[-1])
-        own = contains(subjects.owner << 32 | subjects.event, second << 32 | before)
+        own = contains(pack(subjects.owner, subjects.event), pack(successions.second, successions.before))
         return cls(
-            np.bincount(subjects.owner[inside], minlength=len(subjects)),
-            _counts_within(lag[~own], second[~own], len(subjects)),
-            np.bincount(log.user[events], minlength=len(log.users))[subjects.user],
+            size=np.bincount(subjects.owner[inside], minlength=len(subjects)),
+            within=_counts_within(successions.lag[~own], successions.second[~own], len(subjects)),
+            events=np.bincount(log.user[events], minlength=len(log.users))[subjects.user],
         )
 
     def less_often(self, pair: Ints, within: Ints) -> Flags:
-        """(pairs,) whether the second comes clearly oftener after the first than after anything else."""
-        first, second = pair // len(self.size), pair % len(self.size)
+        """(pairs,) True if the second comes clearly more often after the first than after anything else."""
+        first, second = unpack(pair)
         size = self.size[first][:, None]
         others = np.maximum(self.events[first] - self.size[first] - self.size[second], 1)[:, None]
         otherwise = (self.within[second] - within) / others
@@ -220,15 +277,18 @@ class _Memberships:
 
 
 def time_axis(log: Log) -> Ints:
-    """(events,) ms on one axis for all people: each one's events lie further behind the last one's than any `MINUTES`."""
+    """(events,) ms on one axis for all people, each person's events further from the last person's than any `MINUTES`."""
     at = (log.at - log.at.min()) // 1000
-    axis: Ints = log.user * (int(at.max()) + MINUTES[-1] * MICROSECONDS_PER_MINUTE // 1000 + 1) + at
+    axis: Ints = log.user * (int(at.max()) + _milliseconds(MINUTES[-1]) + 1) + at
     return axis
 
 
 def _counts_within(lag: Ints, group: Ints, groups: int) -> Ints:
     """(groups, minutes) how many lags of each group are within the minutes."""
     column = np.searchsorted(np.array(MINUTES) * MICROSECONDS_PER_MINUTE, lag)
-    columns = len(MINUTES) + 1  # the last for what comes later still
-    counts = np.bincount(group * columns + column, minlength=groups * columns).reshape(groups, columns)
-    return np.cumsum(counts[:, :-1], axis=1)
+    counts = count_table(group, column, (groups, len(MINUTES) + 1))
+    return np.cumsum(counts[:, :-1], axis=1)  # the last column is for longer lags
+
+
+def _milliseconds(minutes: int) -> int:
+    return minutes * MICROSECONDS_PER_MINUTE // 1000

@@ -31,7 +31,7 @@ from patterns.candidates import Candidates, PatternType, Rule, Trials
 from patterns.detectors.chains import Chain, Walk, joined
 from patterns.detectors.step_pairs import Pairs, find_pairs
 from patterns.detectors.successions import MINUTES, count_follows
-from patterns.eventlog.arrays import Flags, Floats, Ints
+from patterns.eventlog.arrays import Flags, Floats, Ints, renumber
 from patterns.eventlog.due_times import next_occasion, patience
 from patterns.eventlog.log import Log, wall_clock
 from patterns.eventlog.subjects import Subjects, recorded_until
@@ -47,7 +47,7 @@ class WorkflowDetector:
 
     Attributes:
         least_rate: a step that follows more seldom than this is no candidate.
-        most_a_day: a subject that happens more often than this on an active day is no step: it is the weather.
+        most_a_day: a subject that happens more often than this on an active day is no step: it follows everything.
     """
 
     least_rate: float = 0.4
@@ -66,50 +66,81 @@ class WorkflowDetector:
             return Candidates.none(self.type)
         counts = np.bincount(subjects.user[steps], minlength=len(log.users)).astype(np.float64)
         hypotheses = counts * np.maximum(counts - 1, 1) * len(MINUTES)
-        chains = self._chains(log, subjects, settings, pairs, hypotheses)
+        chains = _chains(log, subjects, self._chosen(log, subjects, settings, pairs, hypotheses))
         if not chains:
             return Candidates.none(self.type)
         user = np.array([subjects.user[c.steps[0]] for c in chains], dtype=np.int64)
         null_rate = np.array([c.null_rate for c in chains])
-        trials = _trials(log, subjects, chains)
-        return Candidates(self.type, user, _rules(subjects, chains), null_rate, hypotheses[user], trials)
+        return Candidates(
+            type=self.type,
+            user=user,
+            rules=_rules(subjects, chains),
+            null_rate=null_rate,
+            hypotheses=hypotheses[user],
+            trials=_trials(log, subjects, chains),
+        )
 
-    def _chains(
+    def _chosen(
         self, log: Log, subjects: Subjects, settings: Settings, pairs: Pairs, hypotheses: Floats
-    ) -> list[Chain]:
-        """The pairs that say something new; of those that can be told from chance, joined what continues each other."""
+    ) -> list[_WalkedPair]:
+        """The pairs that are kept within their span, each habit once."""
         walks = [
-            Walk.along(log, subjects, (int(a), int(b)), int(m))
-            for a, b, m in zip(pairs.first, pairs.second, pairs.minutes, strict=True)
+            Walk.along(log, subjects, (first, second), minutes)
+            for first, second, minutes in zip(
+                pairs.first.tolist(), pairs.second.tolist(), pairs.minutes.tolist(), strict=True
+            )
         ]
         pair = np.repeat(np.arange(len(walks)), [len(w.event) for w in walks])
         follower = np.concatenate([w.last for w in walks])
         hit = follower >= 0
-        has_hit = np.bincount(pair[hit], minlength=len(pairs)) > 0
-        assert has_hit.all(), "a pair without support is no pair"
+        assert (np.bincount(pair[hit], minlength=len(pairs)) > 0).all(), "a pair without support is no pair"
         spans = Spans.of(pair, hit, len(pairs))
-        support, opportunities = spans.support, spans.opportunities
-        gain = likelihood_gain(support, opportunities, pairs.null_rate)
+        good, gain = self._is_kept(spans, pairs, settings)
+
         user = subjects.user[pairs.first]
         certain = is_certain(self.type, gain, hypotheses[user], settings)
-        certain &= can_be_usual(support / opportunities, pairs.null_rate, settings)
-
-        good = (support >= settings.least_support) & (support >= self.least_rate * opportunities) & (gain > 0)
-        rests = spans.inside & hit & good[pair]
+        certain &= can_be_usual(spans.support / spans.opportunities, pairs.null_rate, settings)
         says = gain + np.where(certain, FIRST, 0.0)
-        kept = say_once(user[good], says[good], (np.cumsum(good) - 1)[pair[rests]], follower[rests])
-
+        rests = spans.inside & hit & good[pair]
+        kept = say_once(user[good], says[good], renumber(good)[pair[rests]], follower[rests])
         begin = spans.first - np.searchsorted(pair, np.arange(len(pairs)))
-        sure: list[Chain] = []
-        unsure: list[Chain] = []
-        for i in np.flatnonzero(good)[kept].tolist():
-            chain = Chain(int(pairs.minutes[i]), float(pairs.null_rate[i]), int(begin[i]), walks[i])
-            (sure if certain[i] else unsure).append(chain)
-        return unsure + joined(log, subjects, sure)
+        return [
+            _WalkedPair(
+                chain=Chain(
+                    minutes=int(pairs.minutes[i]),
+                    null_rate=float(pairs.null_rate[i]),
+                    begin=int(begin[i]),
+                    walk=walks[i],
+                ),
+                is_certain=bool(certain[i]),
+            )
+            for i in np.flatnonzero(good)[kept].tolist()
+        ]
+
+    def _is_kept(self, spans: Spans, pairs: Pairs, settings: Settings) -> tuple[Flags, Floats]:
+        """(pairs,) True if the pair is kept often enough within its span; and its gain over chance there, nats."""
+        support, opportunities = spans.support, spans.opportunities
+        gain = likelihood_gain(support, opportunities, pairs.null_rate)
+        good = (support >= settings.least_support) & (support >= self.least_rate * opportunities) & (gain > 0)
+        return good, gain
+
+
+@dataclass(frozen=True, eq=False)
+class _WalkedPair:
+    """A pair of steps as a chain; `is_certain` is True if it can be told from chance."""
+
+    chain: Chain
+    is_certain: bool
+
+
+def _chains(log: Log, subjects: Subjects, pairs: list[_WalkedPair]) -> list[Chain]:
+    """The pairs as chains; certain ones that continue each other are joined."""
+    uncertain = [pair.chain for pair in pairs if not pair.is_certain]
+    return uncertain + joined(log, subjects, [pair.chain for pair in pairs if pair.is_certain])
 
 
 def _trials(log: Log, subjects: Subjects, chains: list[Chain]) -> Trials:
-    """Each time that all steps but the last were taken as one trial; late when the next such time is (see `patience`)."""
+    """Each time that all steps but the last were taken, as one trial; late when the next such time is (see `patience`)."""
     parts = []
     until = recorded_until(log, subjects, np.array([c.steps[-1] for c in chains]))
     for number, chain in enumerate(chains):
@@ -119,7 +150,7 @@ def _trials(log: Log, subjects: Subjects, chains: list[Chain]) -> Trials:
         local = wall_clock(log.day[shown], log.minute[shown]) + np.where(
             hit, 0, chain.minutes * MICROSECONDS_PER_MINUTE
         )
-        # A first step whose minutes are not over yet is no opportunity yet; one after the last step's source ended is none.
+        # A first step is no opportunity while its minutes are not over, nor after the last step's source has ended.
         known = hit | ((local <= log.as_of_local[log.user[event]]) & (log.day[event] <= until[number]))
         parts.append((np.full(known.sum(), number), local[known], hit[known], last[known]))
     candidate, local, hit, event = (np.concatenate(p) for p in zip(*parts, strict=True))
@@ -127,7 +158,7 @@ def _trials(log: Log, subjects: Subjects, chains: list[Chain]) -> Trials:
     candidate, local, hit, event = candidate[order], local[order], hit[order], event[order]
     user: Ints = log.user[np.array([c.walk.event[0] for c in chains])][candidate]
     due = next_occasion(log, user, local, patience(candidate, local)[candidate])
-    return Trials(candidate, local, hit, event, due)
+    return Trials(candidate=candidate, local=local, hit=hit, event=event, next_due=due)
 
 
 def _rules(subjects: Subjects, chains: list[Chain]) -> list[Rule]:

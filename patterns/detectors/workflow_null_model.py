@@ -1,4 +1,17 @@
-"""What chance would do after a step: the nulls of workflows (see `patterns.detectors.workflow`)."""
+"""Why a workflow is not chance: the null model of workflows.
+
+For each pair of steps, the chance that the second step falls within the minutes anyway. It is the largest of three,
+averaged over the first steps as they happened:
+
+- *its own rate*: the second step is frequent, so it follows everything (`_by_the_clock`);
+- *other days*: on days without the first step, the second came at the same time of day (`_OtherDays`): two things at fixed
+  times follow each other without having to do with each other;
+- *after anything*: the second step comes as often after the person's other events (`_after_anything`): in a burst, everything
+  follows everything else.
+
+A pair is a workflow only if its second step follows more often than this chance explains
+(`patterns.inference.significance`). `patterns.detectors.workflow` gives the formulas.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +21,8 @@ import numpy as np
 
 from observations.civil_time import MICROSECONDS_PER_MINUTE
 from patterns.detectors.successions import MINUTES, time_axis
-from patterns.eventlog.arrays import Floats, Ints, contains, distinct
-from patterns.eventlog.log import Log, day_key, weekday_of
+from patterns.eventlog.arrays import Floats, Ints, contains, count_table, distinct, pack, renumber
+from patterns.eventlog.log import Log, day_key, owner_and_day, weekday_of
 from patterns.eventlog.subjects import Subjects
 
 _SPAN = 4096.0  # minutes of one pair's stretch of a sort key
@@ -48,7 +61,7 @@ def _by_the_clock(log: Log, subjects: Subjects, first: Ints, second: Ints) -> Fl
         rate = -np.expm1(-per_day * subjects.background.share(step, log.minute[event], float(minutes)))
         chance = mean(rate)
         seen = mean(other.share(log, pair, event, minutes))
-        # Few other days are little to go by: its own rate counts as one more of them.
+        # With few other days there is little evidence: the second step's own rate counts as one more day.
         elsewhere = (seen * days + chance) / (days + 1.0)
         null[:, column] = np.clip(np.maximum(chance, elsewhere), 1e-9, 1 - 1e-9)
     return null
@@ -84,7 +97,7 @@ class _OtherDays:
         keys = np.sort((pair * 2 + _sort_of_day(log.weekday[event])) * _SPAN + log.minute[event])
         # Active days of the person, less those with the first step.
         active = _days_by_sort(log.active.user, log.active.day, len(log.users))
-        used = _days_by_sort(with_first >> 32, (with_first & 0xFFFFFFFF) - 2**31, len(subjects))
+        used = _days_by_sort(*owner_and_day(with_first), len(subjects))
         return cls(keys, active[subjects.user[first]] - used[first])
 
     def share(self, log: Log, pair: Ints, event: Ints, minutes: int) -> Floats:
@@ -99,8 +112,7 @@ class _OtherDays:
 
 def _days_by_sort(owner: Ints, day: Ints, owners: int) -> Ints:
     """(owners, 2) how many of each one's days are of each sort."""
-    key = owner * 2 + _sort_of_day(weekday_of(day))
-    return np.bincount(key, minlength=owners * 2).reshape(owners, 2)
+    return count_table(owner, _sort_of_day(weekday_of(day)), (owners, 2))
 
 
 def _sort_of_day(weekday: Ints) -> Ints:
@@ -111,9 +123,9 @@ def _sort_of_day(weekday: Ints) -> Ints:
 def _after_anything(log: Log, subjects: Subjects, first: Ints, second: Ints) -> Floats:
     """(pairs, minutes) share of the person's other events after which the second step came within the minutes.
 
-    Of all other events or of those of the first step's type, whichever share is larger. Other events are those that
-    are neither the first step nor the second; those after which the first step came sooner are no opportunity: what
-    leads to the first leads to the second.
+    The larger of two shares: of all other events, and of those of the first step's type. Events of the first or of the
+    second step are not counted; nor, as opportunities, those after which the first step came sooner, for what leads to
+    the first leads to the second.
     """
     of_first, of_second = (subjects.event[subjects.start[step]] for step in (first, second))
     axis = time_axis(log)
@@ -138,7 +150,7 @@ class _Numbered:
     Attributes:
         keys: (events,) group and number of each event in one number, sorted.
         size: (groups,) events of each group.
-        in_order: whether the events come group after group, as they do by person.
+        in_order: True if the events come group after group, as they do by person.
     """
 
     keys: Ints
@@ -148,13 +160,14 @@ class _Numbered:
     @classmethod
     def of(cls, group: Ints) -> _Numbered:
         """Of the group of each event."""
-        keys = group << 32 | np.arange(len(group))
-        return cls(np.sort(keys), np.bincount(group), bool((group[1:] >= group[:-1]).all()))
+        keys = np.sort(pack(group, np.arange(len(group))))
+        in_order = bool((group[1:] >= group[:-1]).all())
+        return cls(keys=keys, size=np.bincount(group), in_order=in_order)
 
     def before(self, group: Ints, event: Ints) -> Ints:
         """(n,) events of each group, and of all groups before it, with a smaller number than each event."""
         if not self.in_order:
-            return np.searchsorted(self.keys, group << 32 | event)
+            return np.searchsorted(self.keys, pack(group, event))
         end = np.cumsum(self.size)[group]
         return np.clip(event, end - self.size[group], end)
 
@@ -185,7 +198,7 @@ class _Approach:
         wanted = np.zeros(len(log), dtype=np.bool_)
         wanted[event] = True
         known = np.flatnonzero(wanted)
-        place = (np.cumsum(wanted) - 1)[event]
+        place = renumber(wanted)[event]
         begins = [
             np.searchsorted(axis, axis[known] - m * MICROSECONDS_PER_MINUTE // 1000)[place] for m in MINUTES
         ]
@@ -205,7 +218,7 @@ class _Approach:
 
 def _last_before(subjects: Subjects, subject: Ints, event: Ints) -> Ints:
     """(n,) the last event of each subject before each event, or -1."""
-    key = subjects.owner << 32 | subjects.event
-    at = np.searchsorted(key, subject << 32 | event) - 1
+    key = pack(subjects.owner, subjects.event)
+    at = np.searchsorted(key, pack(subject, event)) - 1
     found = np.maximum(at, 0)
     return np.where((at >= 0) & (subjects.owner[found] == subject), subjects.event[found], -1)

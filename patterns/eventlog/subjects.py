@@ -9,12 +9,13 @@ text feature of any log. Together they form a small lattice for each person:
     type ──► type, action ──► type, action, feature
       └────► type, feature ──────┘
 
-Subjects that hold exactly the same events are one subject; the one that says most stays, a name before a type. A subject
-needs as many events as a pattern needs occasions to be confirmed; below that nothing can be learned of it.
+Subjects with exactly the same events are one subject: the most specific one is kept, a name before a type. A subject
+needs as many events as a pattern needs occasions to be confirmed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -24,7 +25,7 @@ import polars as pl
 
 from observations.schema import split_column
 from patterns.eventlog.activity_profile import Background, OwnTimes, Rhythm
-from patterns.eventlog.arrays import Flags, Ints, ranges
+from patterns.eventlog.arrays import Flags, Ints, count_table, ranges
 from patterns.eventlog.category_codes import coded, pair_codes
 from patterns.eventlog.log import Log
 
@@ -49,7 +50,7 @@ NOT_A_SUBJECT = frozenset(
         "url",
     }
 )
-"""Features that say who, which one, or how it went: never *what kind of thing* an event is."""
+"""Features that say who, which one, or how it went; not *what kind of thing* an event is."""
 
 _MOST_TELLING_FIRST = (
     "category",
@@ -75,7 +76,7 @@ class Subjects:
         event: (memberships,) indices of events in the log, ascending within a subject.
         level: (subjects,) index into `levels`.
         levels: the columns whose values make the `where`, for each level.
-        word: (subjects,) what the last column's list contains, where that is a list; else null.
+        word: (subjects,) the word that the list in the last column contains; None if the column is no list.
 
     """
 
@@ -122,19 +123,18 @@ class Subjects:
     def by_weekday(self) -> Ints:
         """(subjects, 7) events with a time of day, by weekday."""
         timed = ~np.isnan(self.log.minute[self.event])
-        key = self.owner[timed] * 7 + self.log.weekday[self.event[timed]]
-        return np.bincount(key, minlength=len(self) * 7).reshape(-1, 7)
+        return count_table(self.owner[timed], self.log.weekday[self.event[timed]], (len(self), 7))
 
     @cached_property
     def is_broad(self) -> Flags:
-        """(subjects,) whether it is a whole type, or all of one action of a type."""
+        """(subjects,) True for a whole type, or all of one action of a type."""
         return np.array([level[-1] in ("type", "action") for level in self.levels], dtype=np.bool_)[
             self.level
         ]
 
     @cached_property
     def is_most(self) -> Flags:
-        """(subjects,) whether it is most of what the person does, so that little else tells how their time is spread."""
+        """(subjects,) True if it is most of what the person does, so that little else shows their hours."""
         timed = np.bincount(self.log.user[~np.isnan(self.log.minute)], minlength=len(self.log.users))
         own = self.background.own.total
         most: Flags = own > timed[self.user] - own
@@ -142,7 +142,7 @@ class Subjects:
 
     @property
     def sets_the_rhythm(self) -> Flags:
-        """(subjects,) whether its hours are the person's own: most of what the person does, or a whole type."""
+        """(subjects,) True if its hours are the person's own: most of what the person does, or a whole type."""
         return self.is_most | self.is_broad
 
     def where(self, subjects: Ints) -> list[Where]:
@@ -163,10 +163,10 @@ class Subjects:
 
 
 def recorded_until(log: Log, subjects: Subjects, wanted: Ints) -> Ints:
-    """(n,) the last day on which silence of each wanted subject means anything.
+    """(n,) the last day on which each wanted subject can be missed.
 
-    An export that stops in March says nothing of April: after the last event of a subject's type it is not missed.
-    Where the subject is all there is of its type, the one cannot be told from the other, and it is.
+    An export that stops in March says nothing about April: after the last event of its type, a subject is not missed.
+    A subject that is all of its type has no such day, for then the end of the export cannot be told from its own.
     """
     kind = subjects.kind[wanted]
     alone = subjects.size[wanted] >= np.bincount(log.kind)[kind]
@@ -176,34 +176,51 @@ def recorded_until(log: Log, subjects: Subjects, wanted: Ints) -> Ints:
 def find_subjects(log: Log, least: int) -> Subjects:
     """Every subject that has at least `least` events."""
     levels = _levels(log)
+    groups = [_groups(base, own, least) for base, own in _columns_of(log, levels)]
+    found = [(number, group) for number, group in enumerate(groups) if len(group.event)]
+    if not found:
+        nothing = np.empty(0, dtype=np.int64)
+        return Subjects(
+            log=log,
+            user=nothing,
+            start=np.zeros(1, dtype=np.int64),
+            event=nothing,
+            level=nothing,
+            levels=tuple(levels),
+            word=pl.Series([], dtype=pl.String),
+        )
+    sizes = np.array([len(group.word) for _, group in found])
+    before = (np.cumsum(sizes) - sizes).tolist()
+    return _distinct(
+        log,
+        _Groups(
+            event=np.concatenate([group.event for _, group in found]),
+            number=np.concatenate(
+                [group.number + count for count, (_, group) in zip(before, found, strict=True)]
+            ),
+            word=pl.concat([group.word for _, group in found]),
+        ),
+        np.repeat(np.array([number for number, _ in found]), sizes),
+        tuple(levels),
+    )
+
+
+def _columns_of(log: Log, levels: list[tuple[str, ...]]) -> Iterator[tuple[Ints, _Values]]:
+    """For each level, the group of each event by all columns but the last, and the values of the last column."""
     columns = dict.fromkeys(c for level in levels for c in level[1:])
     values = {column: _Values.of(log, column) for column in columns}
-    by_type = log.kind
-    bases: dict[tuple[str, ...], Ints] = {("type",): by_type}
+    bases: dict[tuple[str, ...], Ints] = {("type",): log.kind}
     if "action" in values:
-        bases["type", "action"] = pair_codes(by_type, values["action"].code)
-    owners, events, level_of, words = [], [], [], []
-    count = 0
-    for number, level in enumerate(levels):
-        base = bases[level] if level in bases else bases[level[:-1]]
-        own = _Values.none(len(log)) if level in bases else values[level[-1]]
-        event, group, word = _groups(base, own, least)
-        if len(event):
-            owners.append(group + count)
-            events.append(event)
-            words.append(word)
-            level_of.append(np.full(len(word), number))
-            count += len(word)
-    if not count:
-        nothing = np.empty(0, dtype=np.int64)
-        unnamed = pl.Series([], dtype=pl.String)
-        return Subjects(log, nothing, np.zeros(1, dtype=np.int64), nothing, nothing, tuple(levels), unnamed)
-    owner, event = np.concatenate(owners), np.concatenate(events)
-    return _distinct(log, owner, event, np.concatenate(level_of), tuple(levels), pl.concat(words))
+        bases["type", "action"] = pair_codes(log.kind, values["action"].code)
+    for level in levels:
+        if level in bases:
+            yield bases[level], _Values.none(len(log))
+        else:
+            yield bases[level[:-1]], values[level[-1]]
 
 
 def _levels(log: Log) -> list[tuple[str, ...]]:
-    """The column sets of the lattice, the most telling first: of equal sets of events the first stays."""
+    """The column sets of the lattice, the most specific first: of equal sets of events the first is kept."""
     kinds = ("text", "list")
     columns = [c for c in log.features if _field(c) not in NOT_A_SUBJECT and c.rpartition(":")[2] in kinds]
     rank = {name: place for place, name in enumerate(_MOST_TELLING_FIRST)}
@@ -220,12 +237,12 @@ def _levels(log: Log) -> list[tuple[str, ...]]:
 
 @dataclass(frozen=True, eq=False)
 class _Values:
-    """The values of a column as small numbers, each with its event; a list gives one for each word in it.
+    """The values of a column as small numbers, each with its event; a list has one value for each word.
 
     Attributes:
         event: (pairs,) ascending.
         code: (pairs,) index into `meaning`.
-        is_list: whether a code's meaning is a word of a list.
+        is_list: True if a code stands for a word of a list.
     """
 
     event: Ints
@@ -245,7 +262,7 @@ class _Values:
 
     @classmethod
     def none(cls, events: int) -> _Values:
-        """One value that every event has: nothing in particular."""
+        """One value that every event has."""
         return cls(np.arange(events), np.zeros(events, dtype=np.int64), pl.Series([""]), is_list=False)
 
 
@@ -253,40 +270,59 @@ def _field(column: str) -> str:
     return split_column(column)[0] if ":" in column else column
 
 
-def _groups(base: Ints, own: _Values, least: int) -> tuple[Ints, Ints, pl.Series]:
-    """Events grouped by base and value: (event, group, word of each group); small groups are left out."""
+@dataclass(frozen=True, eq=False)
+class _Groups:
+    """Events in groups.
+
+    Attributes:
+        event: (pairs,) the events, group after group.
+        number: (pairs,) the group of each.
+        word: (groups,) as in `Subjects`.
+    """
+
+    event: Ints
+    number: Ints
+    word: pl.Series
+
+
+def _groups(base: Ints, own: _Values, least: int) -> _Groups:
+    """Events grouped by base and value; small groups are left out."""
     key = pair_codes(base[own.event], own.code) if len(own.event) else own.event
     size = np.bincount(key) if len(key) else key
     kept = np.flatnonzero(size[key] >= least)
     kept = kept[np.argsort(key[kept], kind="stable")]
-    _, first, group = np.unique(key[kept], return_index=True, return_inverse=True)
+    _, first, number = np.unique(key[kept], return_index=True, return_inverse=True)
     word = (
         own.meaning.gather(own.code[kept[first]])
         if own.is_list
         else pl.Series([None] * len(first), dtype=pl.String)
     )
-    return own.event[kept], group.astype(np.int64), word
+    return _Groups(own.event[kept], number.astype(np.int64), word)
 
 
-def _distinct(
-    log: Log, owner: Ints, event: Ints, level: Ints, levels: tuple[tuple[str, ...], ...], word: pl.Series
-) -> Subjects:
-    """Of subjects with the same events, the first (most telling) only."""
-    start = np.searchsorted(owner, np.arange(len(level) + 1))
-    user = log.user[event[start[:-1]]]
+def _distinct(log: Log, groups: _Groups, level: Ints, levels: tuple[tuple[str, ...], ...]) -> Subjects:
+    """Of groups with the same events, the first (most specific) only; `level` (groups,) is an index into `levels`."""
+    start = np.searchsorted(groups.number, np.arange(len(level) + 1))
+    user = log.user[groups.event[start[:-1]]]
+    size = np.diff(start)
     # A set's fingerprint: the sum of its members' 64-bit hashes; equal sets have equal sums, and two different
     # ones of the same size practically never do (chance about 2**-64).
     marks = _mixed(np.arange(len(log), dtype=np.uint64))
-    sums = np.add.reduceat(marks[event], start[:-1])
-    size = np.diff(start)
+    sums = np.add.reduceat(marks[groups.event], start[:-1])
     keys = np.stack([user.astype(np.uint64), size.astype(np.uint64), sums], axis=1)
     _, first = np.unique(keys, axis=0, return_index=True)
     kept = np.sort(first)
-    renumber = np.full(len(user), -1, dtype=np.int64)
-    renumber[kept] = np.arange(len(kept))
-    stays = renumber[owner] >= 0
-    begin = np.concatenate([[0], np.cumsum(size[kept])])
-    return Subjects(log, user[kept], begin, event[stays], level[kept], levels, word.gather(kept))
+    is_kept = np.zeros(len(user), dtype=np.bool_)
+    is_kept[kept] = True
+    return Subjects(
+        log=log,
+        user=user[kept],
+        start=np.concatenate([[0], np.cumsum(size[kept])]),
+        event=groups.event[is_kept[groups.number]],
+        level=level[kept],
+        levels=levels,
+        word=groups.word.gather(kept),
+    )
 
 
 def _mixed(numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
