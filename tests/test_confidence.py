@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from patterns.inference.confidence import NEVER, RECENT, Components, components, days_until_expiry, decay
+from patterns.inference.confidence import NEVER, RECENT, Components, Counts, days_until_expiry, decay
 from patterns.settings import Settings
 from tests.naive import DAY, HOUR
 
@@ -27,15 +27,15 @@ def of(
     newest = [*reversed(times)][:RECENT]
     recent = np.array([newest + [NEVER] * (RECENT - len(newest))])
     one = np.array([len(times)])
-    return components(
-        one if occasions is None else np.array([occasions]),
-        recent,
-        one,
-        one if opportunities is None else np.array([opportunities]),
-        np.array(times[:1]),
-        np.array(times[-1:]),
-        settings,
+    counts = Counts(
+        occasions=one if occasions is None else np.array([occasions]),
+        recent=recent,
+        support=one,
+        opportunities=one if opportunities is None else np.array([opportunities]),
+        first=np.array(times[:1]),
+        last=np.array(times[-1:]),
     )
+    return counts.components(settings)
 
 
 @pytest.mark.parametrize(("n", "score"), [(1, 0.58), (2, 0.66), (3, 0.74), (4, 0.82), (5, 0.90), (6, 0.90)])
@@ -85,10 +85,15 @@ def test_occasions_after_a_demotion_count_from_nothing() -> None:
 def test_without_any_support_everything_is_zero() -> None:
     """The answer for a candidate that has not begun is defined, and no warning is given."""
     nothing = np.array([0])
-    parts = components(
-        nothing, np.full((1, RECENT), NEVER), nothing, nothing, np.array([NEVER]), np.array([NEVER]), DEFAULT
+    counts = Counts(
+        occasions=nothing,
+        recent=np.full((1, RECENT), NEVER),
+        support=nothing,
+        opportunities=nothing,
+        first=np.array([NEVER]),
+        last=np.array([NEVER]),
     )
-    assert parts.confidence(DEFAULT)[0] == 0
+    assert counts.components(DEFAULT).confidence(DEFAULT)[0] == 0
 
 
 def test_decay_begins_when_it_is_due() -> None:

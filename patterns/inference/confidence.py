@@ -1,4 +1,4 @@
-"""Confidence: one formula from four components, and what time past due leaves of it (design, section 4).
+"""Confidence: one formula from four components, and its decay past the due date (design, section 4).
 
 ``confidence = 0.4·count + 0.2·recency + 0.3·consistency + 0.1·span``, times 0.95 for each day past due.
 """
@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from observations.civil_time import MICROSECONDS_PER_DAY
-from patterns.eventlog.arrays import Floats, Ints
+from patterns.eventlog.arrays import Floats, Ints, Rows
 from patterns.settings import Settings
 
 RECENT = 5
-"""Recency looks at the last five occasions."""
+"""Recency is computed from the last five occasions."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,42 +37,44 @@ class Components:
         return weighted
 
 
-def components(
-    occasions: Ints,
-    recent: Ints,
-    support: Ints,
-    opportunities: Ints,
-    first: Ints,
-    last: Ints,
-    settings: Settings,
-) -> Components:
-    """The components of n patterns.
+@dataclass(frozen=True, eq=False)
+class Counts(Rows):
+    """The counts that the components are computed from; every array is (n,), `recent` is (n, 5).
 
-    Args:
-        occasions: (n,) supports an hour or more apart that count towards confirmation.
-        recent: (n, 5) wall clocks of the last occasions, µs, newest first; negative where there are fewer.
-        support, opportunities: (n,) since the episode began.
-        first, last: (n,) wall clock of the first and last support, µs.
-        settings: the contract's constants.
-
+    Attributes:
+        occasions: supports an hour or more apart that count towards confirmation.
+        recent: wall clocks of the last occasions, µs, newest first; `NEVER` where there are fewer.
+        support, opportunities: since the episode began.
+        first, last: wall clock of the first and last support, µs.
     """
-    known = recent != NEVER
-    age = np.where(known, (last[:, None] - recent) / MICROSECONDS_PER_DAY, 0.0)
-    fresh = np.where(known, settings.decay_rate**age, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
-    return Components(
-        count=np.minimum(occasions / settings.confirmation_count, 1.0),
-        recency=fresh,
-        consistency=support / np.maximum(opportunities, 1),
-        span=np.clip((last - first) / MICROSECONDS_PER_DAY / settings.span_days_target, 0.0, 1.0),
-    )
+
+    occasions: Ints
+    recent: Ints
+    support: Ints
+    opportunities: Ints
+    first: Ints
+    last: Ints
+
+    def components(self, settings: Settings) -> Components:
+        """The components of the confidence of n patterns."""
+        known = self.recent != NEVER
+        age = np.where(known, (self.last[:, None] - self.recent) / MICROSECONDS_PER_DAY, 0.0)
+        fresh = np.where(known, settings.decay_rate**age, 0.0).sum(axis=1)
+        days = (self.last - self.first) / MICROSECONDS_PER_DAY
+        return Components(
+            count=np.minimum(self.occasions / settings.confirmation_count, 1.0),
+            recency=fresh / np.maximum(known.sum(axis=1), 1),
+            consistency=self.support / np.maximum(self.opportunities, 1),
+            span=np.clip(days / settings.span_days_target, 0.0, 1.0),
+        )
 
 
 NEVER = np.iinfo(np.int64).min
-"""A wall clock that has not been."""
+"""The wall clock of what never happened."""
 
 
 def decay(now: Ints, due: Ints, settings: Settings) -> Floats:
-    """(n,) what is left of confidence at the wall clock `now` of patterns due at `due` (both µs)."""
+    """(n,) the share of confidence left at the wall clock `now` of patterns due at `due` (both µs)."""
     late = np.maximum(now - due, 0) / MICROSECONDS_PER_DAY
     return np.asarray(settings.decay_rate**late, dtype=np.float64)
 

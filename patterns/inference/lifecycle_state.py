@@ -1,4 +1,4 @@
-"""State: everything the fold of `patterns.inference.lifecycle` remembers of each candidate, and the journal it writes."""
+"""Lifecycle state: what the fold of `patterns.inference.lifecycle` keeps of each candidate, and its transitions."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from enum import IntEnum
 import numpy as np
 
 from patterns.eventlog.arrays import Flags, Floats, Ints
-from patterns.inference.confidence import NEVER, RECENT, Components, components
+from patterns.inference.confidence import NEVER, RECENT, Components, Counts
 from patterns.settings import Settings
 
 
 class Status(IntEnum):
-    """Where a pattern stands."""
+    """The status of a pattern."""
 
     tracking = 0
     confirmed = 1
@@ -22,11 +22,11 @@ class Status(IntEnum):
 
 @dataclass(frozen=True)
 class Transition:
-    """One change of status: when (wall clock, µs), from, to, why, and the figures of that moment.
+    """One change of status: when (wall clock, µs), from, to, why, and the counts at that moment.
 
     Attributes:
-        before: the status left; null where an episode begins.
-        event: the event at which it happened, -1 where time alone did it.
+        before: the status it had; None where an episode begins.
+        event: the event at which it changed; -1 where only time had passed.
 
     """
 
@@ -43,7 +43,7 @@ class Transition:
 
 @dataclass(eq=False)
 class State:
-    """Everything the fold remembers; every array is (candidates,), `recent` (candidates, 5)."""
+    """What the fold keeps; every array is (candidates,), `recent` (candidates, 5)."""
 
     status: Ints
     live: Flags  # an episode is running
@@ -68,7 +68,7 @@ class State:
 
     @classmethod
     def fresh(cls, n: int) -> State:
-        """Of n candidates of which nothing was seen yet."""
+        """The state of n candidates before their first trial."""
 
         def zero() -> Ints:
             return np.zeros(n, dtype=np.int64)
@@ -99,39 +99,39 @@ class State:
         )
 
     def components(self, of: Ints, settings: Settings) -> Components:
-        """The components of the confidence of some of them."""
-        return components(
-            self.occasions[of],
-            self.recent[of],
-            self.support[of],
-            self.opportunities[of],
-            self.first[of],
-            self.last[of],
-            settings,
+        """The components of the confidence of the candidates `of`."""
+        counts = Counts(
+            occasions=self.occasions[of],
+            recent=self.recent[of],
+            support=self.support[of],
+            opportunities=self.opportunities[of],
+            first=self.first[of],
+            last=self.last[of],
         )
+        return counts.components(settings)
 
     def change(
         self, of: Ints, local: Ints, after: Status, reason: str, confidence: Floats, event: Ints | None = None
     ) -> None:
-        """Set the status and write the journal."""
+        """Set the status of the candidates `of`, and record the transitions."""
         for place, one in enumerate(of.tolist()):
             new = not self.live[one] and after is Status.tracking
             self.transitions.append(
                 Transition(
-                    one,
-                    int(local[place]),
-                    None if new else Status(self.status[one]),
-                    after,
-                    reason,
-                    float(confidence[place]),
-                    int(self.support[one]),
-                    int(self.opportunities[one]),
-                    -1 if event is None else int(event[place]),
+                    candidate=one,
+                    local=int(local[place]),
+                    before=None if new else Status(self.status[one]),
+                    after=after,
+                    reason=reason,
+                    confidence=float(confidence[place]),
+                    support=int(self.support[one]),
+                    opportunities=int(self.opportunities[one]),
+                    event=-1 if event is None else int(event[place]),
                 )
             )
         self.status[of] = after
 
     def copy(self) -> State:
-        """One that may be changed without changing this."""
+        """A deep copy."""
         arrays = {f.name: getattr(self, f.name).copy() for f in fields(self)}
         return State(**arrays)
