@@ -276,19 +276,31 @@ def choose(group: Ints, position: Ints, first: Ints, last: Ints, active: ActiveD
             if rule.family is not family:
                 continue
             inside, due = hits[:, rule.labels].sum(axis=1), days[:, rule.labels].sum(axis=1)
-            score = _likelihood(inside, due) + _likelihood(total_hits - inside, total_days - due) - rule.price
-            # A second rate is a second parameter (BIC), where there are other days at all.
-            score = score - np.where(total_days > due, 0.5 * np.log(np.maximum(total_days, 1.0)), 0.0)
-            rate_inside = inside / np.maximum(due, 1)
-            rate_outside = (total_hits - inside) / np.maximum(total_days - due, 1)
-            # A day on which it happens more than half as often as on due days is no day off.
-            better = (score > best) & (rate_outside <= _DAY_OFF * rate_inside) & (inside >= least)
+            score = _score(rule, inside, due, total_hits, total_days)
+            better = (score > best) & (inside >= least)
+            better &= _has_days_off(inside, due, total_hits, total_days)
             better &= _was_seen(rule, days[:, rule.labels] > 0)
             best = np.where(better, score, best)
             chosen = np.where(better, number, chosen)
             support = np.where(better, inside, support)
             opportunities = np.where(better, due, opportunities)
     return Choice(chosen, support, opportunities, best - flat)
+
+
+def _score(rule: Recurrence, inside: Ints, due: Ints, hits: Floats, days: Floats) -> Floats:
+    """(groups,) likelihood of the hits on due and on other days, less the price of the rule, nats."""
+    score = _likelihood(inside, due) + _likelihood(hits - inside, days - due) - rule.price
+    # A second rate is a second parameter (BIC), if there are other days.
+    second: Floats = np.where(days > due, 0.5 * np.log(np.maximum(days, 1.0)), 0.0)
+    return score - second
+
+
+def _has_days_off(inside: Ints, due: Ints, hits: Floats, days: Floats) -> Flags:
+    """(groups,) True if it happens on other days at most half as often as on due days."""
+    rate_inside = inside / np.maximum(due, 1)
+    rate_outside = (hits - inside) / np.maximum(days - due, 1)
+    days_off: Flags = rate_outside <= _DAY_OFF * rate_inside
+    return days_off
 
 
 def _was_seen(rule: Recurrence, seen: Flags) -> Flags:
