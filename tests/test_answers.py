@@ -18,6 +18,7 @@ from observations.ingest.toolkit.reader import Records
 from observations.schema import concat_observations
 from pipelines import Store
 from pipelines.cli.main import main
+from pipelines.store import ALL_USERS
 from tests.simulate import creature_of_habit, every, observations, regular
 
 WHEN = "2026-03-02T08:00Z"
@@ -182,7 +183,7 @@ def test_show_as_json_has_all_of_it(folder: Path) -> None:
 def test_a_title_cannot_steer_the_terminal(tmp_path: Path) -> None:
     with Store(tmp_path / "habits.db", clock=lambda: END) as store:
         store.observe(regular("\x1b[31mTea\x07\x1b]0;owned\x07", every(1, 56)))
-        id = store.patterns().confirmed[0].id
+        id = store.patterns(ALL_USERS).confirmed[0].id
     for words in (
         ["patterns"],
         ["patterns", "--format", "markdown"],
@@ -284,17 +285,17 @@ def test_the_verbs_in_python(place: str) -> None:
             == tea.support - 1
         )
         assert store.history(tea.id).height == 2
-        assert store.predict(days=3)[0].pattern_id == tea.id
-        assert store.backtest(days=14).get_column("predictions").sum() > 0
+        assert store.predict(ALL_USERS, days=3)[0].pattern_id == tea.id
+        assert store.backtest(ALL_USERS, days=14).get_column("predictions").sum() > 0
         store.pin(tea.id)
         store.confirm(tea.id)
-        assert store.patterns().patterns[0].words == ("confirmed", "pinned")
+        assert store.patterns(ALL_USERS).patterns[0].words == ("confirmed", "pinned")
         said = store.remember("prefers tea")
         assert [e.id for e in store.profile("ada").entries] == [said.id, tea.id]
         store.dismiss(tea.id)
         assert [e.id for e in store.profile("ada").entries] == [said.id]
         with pytest.raises(SettingError, match="nothing that was observed is behind it"):
-            store.patterns().explain(said)
+            store.patterns(ALL_USERS).explain(said)
         store.remember("prefers tea", undo=True)
         store.dismiss(tea.id, undo=True)
-        assert store.patterns().patterns == (tea,)
+        assert store.patterns(ALL_USERS).patterns == (tea,)

@@ -20,10 +20,11 @@ from observations.errors import StoreError
 from observations.schema import concat_observations
 from pipelines import Store, detect
 from pipelines.cli.main import main
-from pipelines.store import parquet_archive as archive_files
-from pipelines.store.observation_queries import read_observations, read_people
-from pipelines.store.parquet_archive import read_archives
-from pipelines.store.schema import observations
+from pipelines.store import ALL_USERS
+from pipelines.store.database import parquet_archive as archive_files
+from pipelines.store.database.observation_queries import read_observations, read_people
+from pipelines.store.database.parquet_archive import read_archives
+from pipelines.store.database.schema import observations
 from tests.simulate import creature_of_habit, nobody_in_particular
 
 ADA = creature_of_habit(1, weeks=8)
@@ -53,13 +54,13 @@ def expected(frame: pl.DataFrame, as_of: datetime = ADA.as_of) -> str:
 def test_every_answer_stays_what_it_is(place: str, tmp_path: Path) -> None:
     with open_store(place) as store:
         store.observe(BOTH)
-        before = store.patterns().to_ndjson()
+        before = store.patterns(ALL_USERS).to_ndjson()
         done = store.archive(CUT, tmp_path / "old")
         old = BOTH.filter(pl.col("at") < ADA.as_of - CUT)
         assert done.observations == old.height > 0
         assert rows_in(store) == done.left == BOTH.height - old.height
-        assert store.patterns().to_ndjson() == before
-        assert store.observations().equals(BOTH.sort("user_id", "at", "id"))
+        assert store.patterns(ALL_USERS).to_ndjson() == before
+        assert store.observations(ALL_USERS).equals(BOTH.sort("user_id", "at", "id"))
         earlier = ADA.as_of - timedelta(days=25)
         assert store.patterns("ada", as_of=earlier).to_ndjson() == expected(ADA.observations, earlier)
 
@@ -72,10 +73,10 @@ def test_what_comes_after_it_counts_together_with_what_was_archived(place: str, 
         store.observe(BOTH.filter(early & ~late))
         store.archive(CUT, tmp_path)
         store.observe(BOTH.filter(~early | late))
-        assert store.patterns().to_ndjson() == expected(BOTH)
+        assert store.patterns(ALL_USERS).to_ndjson() == expected(BOTH)
         files = files_of(store)
         assert store.archive(CUT).observations == BOTH.filter(late & (pl.col("at") < ADA.as_of - CUT)).height
-        assert store.patterns().to_ndjson() == expected(BOTH)
+        assert store.patterns(ALL_USERS).to_ndjson() == expected(BOTH)
         assert len(files_of(store)) == len(files)
         assert {path.parent for path in files_of(store)} == {tmp_path}
         assert sorted(path for path in tmp_path.glob("*.parquet")) == sorted(files_of(store))
@@ -88,7 +89,7 @@ def test_what_is_archived_is_recognised_when_it_comes_again(place: str, tmp_path
         assert not store.add(BOTH).new
         other = BOTH[:3].with_columns(pl.lit("moved").alias("location:text"))
         assert len(store.add(concat_observations([other, BOTH]))) == 3
-        assert store.observations().height == BOTH.height
+        assert store.observations(ALL_USERS).height == BOTH.height
 
 
 def test_the_files_are_a_month_each_and_for_the_owner_alone(tmp_path: Path) -> None:
@@ -114,7 +115,7 @@ def test_a_store_can_be_moved_with_its_archive(tmp_path: Path) -> None:
     for path in tmp_path.glob("habitus.db*"):
         path.rename(new / path.name)
     with open_store(str(new / "habitus.db")) as store:
-        assert store.patterns().to_ndjson() == expected(BOTH)
+        assert store.patterns(ALL_USERS).to_ndjson() == expected(BOTH)
 
 
 def test_a_missing_or_damaged_file_is_said_in_one_line(tmp_path: Path) -> None:
@@ -122,18 +123,18 @@ def test_a_missing_or_damaged_file_is_said_in_one_line(tmp_path: Path) -> None:
         store.add(BOTH)
         path = store.archive(CUT).files[0]
         path.write_bytes(b"something else")
-        with pytest.raises(StoreError, match="put back a copy of this archive"):
-            store.observations()
+        with pytest.raises(StoreError, match="archive cannot be read; restore it"):
+            store.observations(ALL_USERS)
         path.unlink()
-        with pytest.raises(StoreError, match="is missing, and holds archived observations"):
-            store.observations()
+        with pytest.raises(StoreError, match="archive is missing; restore it"):
+            store.observations(ALL_USERS)
 
 
 def test_a_folder_that_cannot_be_written_to_loses_nothing(place: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with open_store(place) as store:
         store.add(BOTH)
-        with pytest.raises(StoreError, match="nothing was moved"):
+        with pytest.raises(StoreError, match="no observations were moved"):
             store.archive(CUT, tmp_path / "file" / "old")
         assert rows_in(store) == BOTH.height
 
@@ -142,7 +143,7 @@ def test_a_store_on_a_server_asks_for_a_folder(place: str) -> None:
     with open_store(place) as store:
         store.add(BOTH)
         if store.database.file is None:
-            with pytest.raises(StoreError, match="say with --to in which folder"):
+            with pytest.raises(StoreError, match="name a folder for the archives with --to"):
                 store.archive(CUT)
         else:
             assert store.archive(CUT).observations
@@ -156,7 +157,7 @@ def test_two_stores_share_a_folder(tmp_path: Path) -> None:
         one.forget(user="ada")
         other.forget(user="bea")
         assert one.people() == ["bea"]
-        assert other.patterns().to_ndjson() == expected(ADA.observations)
+        assert other.patterns(ALL_USERS).to_ndjson() == expected(ADA.observations)
 
 
 def test_whoever_is_reading_reads_to_the_end(place: str, tmp_path: Path) -> None:
@@ -172,7 +173,7 @@ def test_whoever_is_reading_reads_to_the_end(place: str, tmp_path: Path) -> None
             writer.join(1.0)
             assert read_observations(reading, whose).height == BOTH.height
         writer.join()
-        assert store.observations().height == BOTH.height
+        assert store.observations(ALL_USERS).height == BOTH.height
         assert sorted(tmp_path.glob("*.parquet")) == sorted(files_of(store))
 
 
@@ -188,7 +189,7 @@ KILLED = """
     from datetime import timedelta
     from pipelines import Store
     from pipelines.store import archive
-    from pipelines.store import parquet_archive as archive_files
+    from pipelines.store.database import parquet_archive as archive_files
 
     def die(*_, **__):
         os.kill(os.getpid(), signal.SIGKILL)
@@ -209,10 +210,10 @@ def test_killed_on_the_way_nothing_is_lost_or_doubled(step: str, tmp_path: Path)
     words = [sys.executable, "-c", textwrap.dedent(KILLED), place, STEPS[step]]
     assert subprocess.run(words, cwd=Path(__file__).parents[1]).returncode == -signal.SIGKILL
     with open_store(place) as store:
-        assert store.observations().equals(BOTH.sort("user_id", "at", "id"))
+        assert store.observations(ALL_USERS).equals(BOTH.sort("user_id", "at", "id"))
         assert not store.add(BOTH).new
         store.archive(timedelta(0))
-        assert store.observations().equals(BOTH.sort("user_id", "at", "id"))
+        assert store.observations(ALL_USERS).equals(BOTH.sort("user_id", "at", "id"))
         assert rows_in(store) == BOTH.filter(pl.col("at") >= ADA.as_of).height
         assert sorted(Path(f"{place}-archive").iterdir()) == sorted(files_of(store))
 

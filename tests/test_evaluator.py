@@ -12,8 +12,8 @@ import pytest
 from observations.errors import StoreError
 from patterns.settings import Settings
 from pipelines import Store
+from pipelines.store.context import clock_at
 from pipelines.store.status_change import Change
-from pipelines.store.store import clock_at
 from pipelines.streaming.worker import Evaluator
 from tests.simulate import creature_of_habit
 
@@ -53,14 +53,14 @@ def kill(evaluator: Evaluator) -> None:
 def test_it_finds_what_the_store_finds(store: Store, evaluator: Evaluator) -> None:
     evaluator.ask()
     found = heard(evaluator)
-    assert [found] == list(store.evaluate(untold=True)) != [[]]
+    assert [found] == list(store.evaluate(unnotified=True)) != [[]]
 
 
 def test_another_one_takes_over_from_one_that_was_killed(store: Store, evaluator: Evaluator) -> None:
     """At work, and with nothing to do."""
     evaluator.ask()
     kill(evaluator)
-    store.note_told(heard(evaluator))
+    store.mark_notified(heard(evaluator))
     assert store.changes() == []
     kill(evaluator)
     evaluator.ask()

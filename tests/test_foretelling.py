@@ -13,8 +13,8 @@ import pytest
 
 from observations.ingest.toolkit.reader import Records, Value
 from pipelines import Change, Store
-from pipelines.store.schema import patterns, people
-from pipelines.store.store import clock_at
+from pipelines.store.context import clock_at
+from pipelines.store.database.schema import patterns, people
 from tests.simulate import observations
 
 NOW = datetime(2026, 3, 4, 20, tzinfo=UTC)  # a Wednesday
@@ -74,7 +74,7 @@ def believe(
         "confidence": 0.6,
         "last_seen": last_seen,
     }
-    entry = {"id": type, "place": 0, "status": status, "said": orjson.dumps(said).decode()}
+    entry = {"id": type, "place": 0, "status": status, "json": orjson.dumps(said).decode()}
     with store.database.reading() as connection:
         person = connection.execute(people.select().where(people.c.name == "ada")).one().number
     row = {**entry, "person": person, "if_kept": if_kept, "if_missed": if_missed}
@@ -84,7 +84,7 @@ def believe(
 def answer(store: Store, new: pl.DataFrame) -> list[tuple[str | None, str | None]]:
     """What is said of the new observation: statuses before and after."""
     store.add(new)
-    changes = store.foretell(new)
+    changes = store.provisional_changes(new)
     assert all(change.provisional for change in changes)
     return [(change.before, change.after) for change in changes]
 
@@ -93,7 +93,7 @@ def test_a_support_that_confirms(store: Store) -> None:
     believe(store, "preference", ROOM)
     new = seen("calendar", "2026-03-04 12:00", category="budget", location="Attic")
     store.add(new)
-    assert store.foretell(new) == [
+    assert store.provisional_changes(new) == [
         Change(
             user_id="ada",
             id="preference",
@@ -168,8 +168,11 @@ def test_a_due_day_is_kept_once(store: Store) -> None:
 def test_what_was_foretold_is_not_foretold_again_before_it_is_evaluated(store: Store) -> None:
     believe(store, "preference", ROOM)
     new = seen("calendar", "2026-03-04 12:00", category="budget", location="Attic")
-    store.note_told(store.foretell(new))
-    assert store.foretell(seen("calendar", "2026-03-04 15:00", category="budget", location="Attic")) == []
+    store.mark_notified(store.provisional_changes(new))
+    assert (
+        store.provisional_changes(seen("calendar", "2026-03-04 15:00", category="budget", location="Attic"))
+        == []
+    )
 
 
 def test_of_many_at_once_each_pattern_is_answered_once(store: Store) -> None:
@@ -179,5 +182,5 @@ def test_of_many_at_once_each_pattern_is_answered_once(store: Store) -> None:
         [seen("calendar", f"{t:%Y-%m-%d %H:%M}", category="budget", location="Attic") for t in times]
     )
     store.add(new)
-    (change,) = store.foretell(new.reverse())
+    (change,) = store.provisional_changes(new.reverse())
     assert change.at == "2026-03-04T11:00:00+00:00"

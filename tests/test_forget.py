@@ -25,15 +25,16 @@ from observations.ingest.toolkit.reader import Records
 from observations.schema import concat_observations
 from pipelines import Store, detect
 from pipelines.cli.main import main
-from pipelines.store.forget.observation_filter import sift
-from pipelines.store.forget.suppression import Seal
+from pipelines.store import ALL_USERS
+from pipelines.store.forget.observation_filter import filter_observations
+from pipelines.store.forget.suppression import DigestKey
 from tests.simulate import creature_of_habit, every, nobody_in_particular, observations, regular
 
 ADA = creature_of_habit(1, weeks=6)
 BEA = nobody_in_particular(2, weeks=4, user="bea", tz="Asia/Tokyo")
 BOTH = concat_observations([ADA.observations, BEA.observations])
 OMAR = "omar@example.org"
-SEAL = Seal(bytes(32))
+SEAL = DigestKey(bytes(32))
 
 
 def open_store(place: str, now: datetime = ADA.as_of) -> Store:
@@ -74,7 +75,7 @@ def where_is(place: str, *words: str) -> list[str]:
 
 def dump_of(store: Store) -> str:
     """Everything that the tables hold."""
-    from pipelines.store.schema import metadata
+    from pipelines.store.database.schema import metadata
 
     with store.database.reading() as connection:
         return repr([connection.execute(table.select()).all() for table in metadata.sorted_tables])
@@ -87,7 +88,9 @@ def expected(frame: pl.DataFrame) -> str:
 @cache
 def expected_of_ada(*, without_omar: bool) -> str:
     return expected(
-        sift(ADA.observations, SEAL.person(OMAR), SEAL).kept if without_omar else ADA.observations
+        filter_observations(ADA.observations, SEAL.person(OMAR), SEAL).kept
+        if without_omar
+        else ADA.observations
     )
 
 
@@ -98,7 +101,7 @@ def test_a_user_is_forgotten_and_the_others_are_what_they_were(place: str) -> No
         assert {count.place: count.gone for count in done.counts}["observations"] == ADA.observations.height
         assert store.people() == ["bea"]
         assert "ada" not in dump_of(store)
-        assert store.patterns().to_ndjson() == expected(BEA.observations)
+        assert store.patterns(ALL_USERS).to_ndjson() == expected(BEA.observations)
 
 
 def test_no_byte_of_a_user_is_left_in_the_files(tmp_path: Path) -> None:
@@ -124,24 +127,24 @@ def test_a_person_is_gone_from_every_place(place: str, tmp_path: Path) -> None:
         store.observe(frame)
         assert OMAR in dump_of(store)
         store.archive(timedelta(days=20), tmp_path / "old")
-        shown = store.forget(people=[OMAR], dry_run=True)
+        shown = store.forget(user=ALL_USERS, people=[OMAR], dry_run=True)
         assert shown.only_shown
-        done = store.forget(people=[OMAR])
+        done = store.forget(user=ALL_USERS, people=[OMAR])
         assert done.counts == shown.counts
         assert done
         assert "omar" not in dump_of(store)
-        left = sift(frame, SEAL.person(OMAR), SEAL).kept
+        left = filter_observations(frame, SEAL.person(OMAR), SEAL).kept
         assert left.height < frame.height
-        assert store.observations().equals(concat_observations([left.sort("user_id", "at", "id")]))
-        assert store.patterns().to_ndjson() == expected(left)
+        assert store.observations(ALL_USERS).equals(concat_observations([left.sort("user_id", "at", "id")]))
+        assert store.patterns(ALL_USERS).to_ndjson() == expected(left)
         with store.database.reading() as connection:
             from sqlalchemy import select
 
-            from pipelines.store.schema import journal, patterns, told
+            from pipelines.store.database.schema import journal, notified, patterns
 
             believed = set(connection.execute(select(patterns.c.person, patterns.c.id)))
             assert set(connection.execute(select(journal.c.person, journal.c.pattern))) == believed
-            assert set(connection.execute(select(told.c.person, told.c.pattern))) == believed
+            assert set(connection.execute(select(notified.c.person, notified.c.pattern))) == believed
     if "://" not in place:
         assert where_is(place, "omar") == []
         assert where_is(str(tmp_path / "old" / "any"), "omar") == []
@@ -152,7 +155,7 @@ def test_nothing_is_done_when_it_is_only_shown(place: str) -> None:
         store.observe(BOTH)
         before = dump_of(store)
         assert store.forget(user="ada", dry_run=True)
-        assert store.forget(people=[OMAR], dry_run=True)
+        assert store.forget(user=ALL_USERS, people=[OMAR], dry_run=True)
         assert dump_of(store) == before
 
 
@@ -160,16 +163,16 @@ def test_what_the_store_believes_is_as_if_it_had_never_been_seen(place: str, tmp
     """The same tables as of a store that never saw it, but for what says that something was forgotten."""
     from sqlalchemy import select
 
-    from pipelines.store.schema import journal, patterns
+    from pipelines.store.database.schema import journal, patterns
 
     def believed(store: Store) -> list[object]:
         with store.database.reading() as connection:
             return [
                 connection.execute(
-                    select(patterns.c.id, patterns.c.place, patterns.c.said).order_by("id")
+                    select(patterns.c.id, patterns.c.place, patterns.c.json).order_by("id")
                 ).all(),
                 connection.execute(
-                    select(journal.c.pattern, journal.c.number, journal.c.said).order_by("pattern", "number")
+                    select(journal.c.pattern, journal.c.number, journal.c.json).order_by("pattern", "number")
                 ).all(),
             ]
 
@@ -177,10 +180,10 @@ def test_what_the_store_believes_is_as_if_it_had_never_been_seen(place: str, tmp
     left = ADA.observations.filter(~pl.col("local").dt.date().is_between(since, until))
     with open_store(place) as store, Store(tmp_path / "other.db", clock=lambda: ADA.as_of) as other:
         store.observe(ADA.observations)
-        store.forget(since=since, until=until)
+        store.forget(user=ALL_USERS, since=since, until=until)
         other.observe(left)
         assert believed(store) == believed(other)
-        assert store.patterns().to_ndjson() == expected(left)
+        assert store.patterns(ALL_USERS).to_ndjson() == expected(left)
 
 
 def test_a_span_is_that_of_the_users_own_days(place: str) -> None:
@@ -189,7 +192,7 @@ def test_a_span_is_that_of_the_users_own_days(place: str) -> None:
     with open_store(place) as store:
         store.observe(frame)
         store.forget(user="bea", since=date(2026, 1, 6), until=date(2026, 1, 7))
-        assert store.observations().get_column("local").dt.day().to_list() == [5, 8, 9]
+        assert store.observations(ALL_USERS).get_column("local").dt.day().to_list() == [5, 8, 9]
 
 
 @pytest.mark.parametrize(
@@ -200,16 +203,16 @@ def test_reading_the_same_export_again_does_not_bring_it_back(place: str, wish: 
         store.observe(BOTH)
         if "pattern" in wish:
             wish = {"pattern": next(p.id for p in store.patterns("ada").confirmed if p.evidence)}
-        store.forget(**wish)  # type: ignore[arg-type]
-        left = store.observations()
+        store.forget(**{"user": ALL_USERS, **wish})  # type: ignore[arg-type]
+        left = store.observations(ALL_USERS)
         assert left.height < BOTH.height or not left.equals(BOTH.sort("user_id", "at", "id"))
         again = store.add(BOTH)
         assert not again.new
         assert again.forgotten
-        assert store.observations().equals(left)
-        assert store.allow_again()
+        assert store.observations(ALL_USERS).equals(left)
+        assert store.allow_again(user=ALL_USERS)
         assert store.add(BOTH).new
-        assert store.observations().height == BOTH.height
+        assert store.observations(ALL_USERS).height == BOTH.height
 
 
 def test_what_a_forgotten_user_does_later_is_new(place: str) -> None:
@@ -223,10 +226,13 @@ def test_what_a_forgotten_user_does_later_is_new(place: str) -> None:
 def test_a_person_stays_out_of_what_comes_later(place: str) -> None:
     with open_store(place) as store:
         store.observe(record(1, participants=[OMAR, "jon@example.org"]))
-        store.forget(people=[OMAR])
+        store.forget(user=ALL_USERS, people=[OMAR])
         store.observe(record(2, participants=[OMAR.upper(), "jon@example.org"]))
-        assert store.observations().get_column("participants:list").to_list() == [["jon@example.org"]] * 2
-        assert store.allow_again(people=[OMAR])
+        assert (
+            store.observations(ALL_USERS).get_column("participants:list").to_list()
+            == [["jon@example.org"]] * 2
+        )
+        assert store.allow_again(user=ALL_USERS, people=[OMAR])
         store.observe(record(3, participants=[OMAR]))
         assert OMAR in dump_of(store)
 
@@ -234,18 +240,18 @@ def test_a_person_stays_out_of_what_comes_later(place: str) -> None:
 def test_a_pattern_goes_with_what_it_rests_on(place: str) -> None:
     with open_store(place) as store:
         store.observe(ADA.observations)
-        pattern = next(p for p in store.patterns().confirmed if p.type == "temporal")
-        shown = store.forget(pattern=pattern.id[:8], dry_run=True)
-        done = store.forget(pattern=pattern.id)
+        pattern = next(p for p in store.patterns(ALL_USERS).confirmed if p.type == "temporal")
+        shown = store.forget(user=ALL_USERS, pattern=pattern.id[:8], dry_run=True)
+        done = store.forget(user=ALL_USERS, pattern=pattern.id)
         assert shown.counts == done.counts
         counts = {count.place: count.gone for count in done.counts}
         assert counts["observations"] >= pattern.support
         assert counts["patterns"] >= 1
-        ids = set(ADA.observations.get_column("id")) - set(store.observations().get_column("id"))
+        ids = set(ADA.observations.get_column("id")) - set(store.observations(ALL_USERS).get_column("id"))
         assert set(pattern.evidence) <= ids
-        assert pattern.id not in {p.id for p in store.patterns().patterns}
+        assert pattern.id not in {p.id for p in store.patterns(ALL_USERS).patterns}
         left = ADA.observations.filter(~pl.col("id").is_in(list(ids)))
-        assert store.patterns().to_ndjson() == expected(left)
+        assert store.patterns(ALL_USERS).to_ndjson() == expected(left)
 
 
 @pytest.mark.parametrize(
@@ -271,7 +277,7 @@ def test_a_pattern_goes_with_what_it_rests_on(place: str) -> None:
 def test_an_observation_loses_the_person_or_goes(
     features: dict[str, object], left: dict[str, object] | None
 ) -> None:
-    found = sift(record(1, "ada", **features), SEAL.person(OMAR), SEAL)
+    found = filter_observations(record(1, "ada", **features), SEAL.person(OMAR), SEAL)
     said = [
         {name.rpartition(":")[0]: value for name, value in row.items() if ":" in name and value is not None}
         for row in found.kept.iter_rows(named=True)
@@ -295,13 +301,13 @@ def test_an_observation_loses_the_person_or_goes(
     ],
 )
 def test_a_name_is_found_by_whole_words_whatever_their_form(name: str, text: str, is_found: bool) -> None:
-    found = sift(record(title=text, n=1.0), SEAL.person(name), SEAL)
+    found = filter_observations(record(title=text, n=1.0), SEAL.person(name), SEAL)
     assert ("title:text" in concat_observations([found.kept]).columns) is not is_found
 
 
 def test_an_observation_whose_id_names_the_person_goes() -> None:
     frame = record(title="x").with_columns(id=pl.lit(f"<17.{OMAR}>"))
-    assert sift(frame, SEAL.person(OMAR), SEAL).kept.is_empty()
+    assert filter_observations(frame, SEAL.person(OMAR), SEAL).kept.is_empty()
 
 
 def test_a_person_is_forgotten_in_one_users_records_alone(place: str) -> None:
@@ -318,72 +324,78 @@ def test_somebody_who_is_a_user_too_is_not_forgotten_by_half(place: str) -> None
     with open_store(place) as store:
         store.observe(record(1, OMAR, title="x"))
         with pytest.raises(SettingError, match=f"{OMAR} is also a user"):
-            store.forget(people=[OMAR])
+            store.forget(user=ALL_USERS, people=[OMAR])
 
 
 def test_a_wish_that_means_nothing_is_refused(place: str) -> None:
     with open_store(place) as store:
         store.observe(record())
         for wish, said in [
-            ({}, "say what to forget"),
-            ({"people": ["x"], "pattern": "1"}, "one thing to forget at a time"),
-            ({"user": "adda"}, "did you mean ada"),
+            ({}, "nothing to forget; name it"),
+            ({"people": ["x"], "pattern": "1"}, "name only one of"),
             ({"people": ["@"]}, "an address or a name"),
-            ({"pattern": "nope"}, "no pattern 'nope'"),
-            ({"since": date(2026, 2, 1), "until": date(2026, 1, 1)}, "nothing lies between them"),
+            ({"pattern": "nope"}, "no pattern has an id that begins with 'nope'"),
+            ({"since": date(2026, 2, 1), "until": date(2026, 1, 1)}, "is later than --to"),
         ]:
             with pytest.raises(SettingError, match=said):
-                store.forget(**wish)  # type: ignore[arg-type]
+                store.forget(**{"user": ALL_USERS, **wish})  # type: ignore[arg-type]
 
 
 def test_two_do_not_forget_at_once(place: str) -> None:
     with open_store(place) as store, store.database.alone("tidying"):
         store.observe(record())
-        with open_store(place) as other, pytest.raises(StoreError, match="try again when that is done"):
+        with open_store(place) as other, pytest.raises(StoreError, match="try again when it is done"):
             other.forget(user="ada")
 
 
 def test_what_was_forgotten_is_noted_without_its_content(place: str) -> None:
     with open_store(place) as store:
         store.observe(BOTH)
-        store.forget(people=[OMAR])
-        (noted,) = store.audit().forgotten
+        store.forget(user=ALL_USERS, people=[OMAR])
+        (noted,) = store.audit(ALL_USERS).forgotten
         assert noted.kind == "person"
         assert noted.at == ADA.as_of.astimezone(UTC)
         assert sum(noted.counts["observations"]) > 0
-        assert store.audit().kept_out == {"person": 1}
+        assert store.audit(ALL_USERS).kept_out == {"person": 1}
 
 
 def test_what_was_said_of_it_goes_too(place: str) -> None:
     with open_store(place) as store:
         store.observe(ADA.observations)
-        store.remember(f"writes to {OMAR} first")
-        store.remember("prefers tea")
+        store.remember(f"writes to {OMAR} first", user="ada")
+        store.remember("prefers tea", user="ada")
         store.confirm(
-            next(p.id for p in store.patterns().confirmed if p.source == "observed" and OMAR in str(p.rule))
+            next(
+                p.id
+                for p in store.patterns(ALL_USERS).confirmed
+                if p.source == "observed" and OMAR in str(p.rule)
+            ),
+            "ada",
         )
-        done = store.forget(people=[OMAR])
-        assert {count.place: count.gone for count in done.counts}["words"] == 2
+        done = store.forget(user=ALL_USERS, people=[OMAR])
+        assert {count.place: count.gone for count in done.counts}["feedback"] == 2
         assert OMAR not in dump_of(store)
-        assert [p.statement for p in store.patterns().patterns if p.source == "explicit"] == ["Prefers tea"]
+        assert [p.statement for p in store.patterns(ALL_USERS).patterns if p.source == "explicit"] == [
+            "Prefers tea"
+        ]
 
 
 def test_a_word_on_what_nobody_believes_any_more_goes(place: str) -> None:
     """It would say what the pattern was."""
     with open_store(place) as store:
         store.observe(regular("Therapy", every(7, 12)))
-        (pattern,) = (p for p in store.patterns().patterns if p.type == "temporal")
-        store.confirm(pattern.id)
-        store.forget(since=date(2026, 1, 1), until=date(2026, 12, 31))
+        (pattern,) = (p for p in store.patterns(ALL_USERS).patterns if p.type == "temporal")
+        store.confirm(pattern.id, "ada")
+        store.forget(user=ALL_USERS, since=date(2026, 1, 1), until=date(2026, 12, 31))
         assert "therapy" not in dump_of(store).lower()
-        assert not store.patterns().patterns
+        assert not store.patterns(ALL_USERS).patterns
 
 
 def test_the_profile_says_nothing_of_it(place: str) -> None:
     with open_store(place) as store:
         store.observe(ADA.observations)
         assert "omar" in store.profile("ada").markdown().lower()
-        store.forget(people=[OMAR])
+        store.forget(user=ALL_USERS, people=[OMAR])
         assert "omar" not in store.profile("ada").markdown().lower()
 
 
@@ -400,11 +412,11 @@ def test_what_comes_in_meanwhile_does_not_stay(place: str) -> None:
 
         writer = threading.Thread(target=write)
         writer.start()
-        store.forget(people=[OMAR])
+        store.forget(user=ALL_USERS, people=[OMAR])
         writer.join()
         assert OMAR not in dump_of(store)
-        left = sift(BOTH, SEAL.person(OMAR), SEAL).kept
-        assert store.observations().equals(concat_observations([left.sort("user_id", "at", "id")]))
+        left = filter_observations(BOTH, SEAL.person(OMAR), SEAL).kept
+        assert store.observations(ALL_USERS).equals(concat_observations([left.sort("user_id", "at", "id")]))
 
 
 _TEXTS = st.sampled_from(
@@ -419,10 +431,10 @@ _NAMES = st.sampled_from(["participants", "to", "cc", "from", "organizer", "titl
 def test_nothing_names_them_afterwards_and_nobody_else_is_touched(said: list[dict[str, object]]) -> None:
     frame = concat_observations([record(day, "ada", **features) for day, features in enumerate(said, 1)])
     before = frame.clone()
-    found = sift(frame, SEAL.person(OMAR), SEAL)
+    found = filter_observations(frame, SEAL.person(OMAR), SEAL)
     assert frame.equals(before)
     assert OMAR not in str(found.kept.to_dicts()).lower()
-    assert sift(found.kept, SEAL.person(OMAR), SEAL).is_untouched
+    assert filter_observations(found.kept, SEAL.person(OMAR), SEAL).is_untouched
     assert found.kept.height + found.gone.height == frame.height
     for row in frame.iter_rows(named=True):
         if OMAR not in str(row).lower():
@@ -433,24 +445,23 @@ KILLED = """
     import os, signal, sys
     from datetime import datetime
     from pipelines import Store
-    from pipelines.store import parquet_archive as archive_files
-    from pipelines.store.forget import forget as forgetting
-    from pipelines.store.forget import erase as taking_out
+    from pipelines.store import ALL_USERS, forgetting
+    from pipelines.store.forget import erase
 
     def die(*_, **__):
         os.kill(os.getpid(), signal.SIGKILL)
 
     home, _, name = sys.argv[2].rpartition(".")
-    owner = {"taking_out": taking_out, "forgetting": forgetting, "database": forgetting.Database}[home]
+    owner = {"erase": erase, "forgetting": forgetting, "database": forgetting.Database}[home]
     setattr(owner, name, die)
     moment = datetime.fromisoformat(sys.argv[3])
     with Store(sys.argv[1], clock=lambda: moment) as store:
-        store.forget(people=["omar@example.org"])
+        store.forget(user=ALL_USERS, people=["omar@example.org"])
 """
 
 STEPS = {
-    "when a new archive is written": ("taking_out.write_file", False),
-    "before the rules are kept": ("forgetting._keep_rules", False),
+    "when a new archive is written": ("erase.write_file", False),
+    "before the rules are kept": ("forgetting._suppress", False),
     "when it is out and nobody evaluated": ("forgetting.evaluate_people", True),
     "before the old files are gone": ("forgetting.sweep", True),
     "before the database is written anew": ("database.scrub", True),
@@ -466,31 +477,31 @@ def test_killed_on_the_way_it_is_forgotten_wholly_or_not_at_all(step: str, tmp_p
         store.archive(timedelta(days=20))
     words = [sys.executable, "-c", textwrap.dedent(KILLED), place, name, ADA.as_of.isoformat()]
     assert subprocess.run(words, cwd=Path(__file__).parents[1]).returncode == -signal.SIGKILL
-    left = sift(frame, SEAL.person(OMAR), SEAL).kept
+    left = filter_observations(frame, SEAL.person(OMAR), SEAL).kept
     with open_store(place) as store:
         now = left if is_out else frame
-        assert store.observations().equals(concat_observations([now.sort("user_id", "at", "id")]))
-        assert store.patterns().to_ndjson() == expected_of_ada(without_omar=is_out)
+        assert store.observations(ALL_USERS).equals(concat_observations([now.sort("user_id", "at", "id")]))
+        assert store.patterns(ALL_USERS).to_ndjson() == expected_of_ada(without_omar=is_out)
         if is_out:
             assert store.finish_forgetting() == ()
         else:
             assert store.finish_forgetting() is None
-            store.forget(people=[OMAR])
+            store.forget(user=ALL_USERS, people=[OMAR])
         assert store.finish_forgetting() is None
-        assert store.patterns().to_ndjson() == expected_of_ada(without_omar=True)
+        assert store.patterns(ALL_USERS).to_ndjson() == expected_of_ada(without_omar=True)
         assert where_is(place, "omar") == []
 
 
 def test_a_reader_that_holds_the_log_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another process that is reading keeps the log from being emptied; it is said, and done the next time."""
-    monkeypatch.setattr("pipelines.store.connection.PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr("pipelines.store.database.connection.PATIENCE_SECONDS", 0.2)
     place = str(tmp_path / "habitus.db")
     with open_store(place) as store:
         store.observe(record(title="Secret"))
         with open_store(place) as other, other.database.reading() as reading:
             reading.exec_driver_sql("SELECT count(*) FROM people").scalar()
             (left,) = store.forget(user="ada").left
-            assert left.startswith(f"{place}-wal, as another process is reading")
+            assert left.startswith(f"{place}-wal, because another process is reading")
         assert store.finish_forgetting() == ()
         assert where_is(place, "secret") == []
 
@@ -507,16 +518,16 @@ def test_the_command_shows_and_then_does(tmp_path: Path) -> None:
         store.observe(
             concat_observations([record(1, participants=[OMAR]), record(2, participants=[OMAR, "jon"])])
         )
-    wish = ["forget", "--db", place, "--person", OMAR]
+    wish = ["forget", "--db", place, "--user", "ada", "--person", OMAR]
     shown = run(*wish, "--dry-run")
     assert "would go" in shown
     assert re.search(r"observations +1 +1$", shown, flags=re.MULTILINE)
     assert where_is(place, OMAR)
     assert re.search(r"observations +1 +1$", run(*wish), flags=re.MULTILINE)
     assert where_is(place, OMAR) == []
-    assert run(*wish) == "nothing of it is stored\n"
+    assert run(*wish) == "nothing found\n"
     assert orjson.loads(run(*wish, "--format", "json"))["kind"] == "person"
-    assert run("forget", "--db", place, "--allow-again").startswith("2 rules lifted")
+    assert run("forget", "--db", place, "--user", "ada", "--allow-again").startswith("2 rules lifted")
 
 
 @pytest.mark.parametrize("answer", ["n\n", "y\n"])
@@ -540,7 +551,7 @@ def test_the_user_of_the_settings_is_not_whom_to_forget(
         store.observe(record())
     result = CliRunner().invoke(main, ["forget"])
     assert result.exit_code == 1
-    assert result.stderr.startswith("Error: say what to forget")
+    assert result.stderr.startswith("Error: nothing to forget; name it with")
 
 
 def test_the_walk_through_of_the_readme_runs_and_she_is_gone(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pipelines.streaming.line_sources
-from pipelines.store.insert import Position
+from pipelines.store.database.insert import Position
 from pipelines.streaming.line_sources import Lines, Pipe, Tail
 
 

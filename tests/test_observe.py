@@ -22,8 +22,9 @@ from sqlalchemy import func, select
 from observations.export import to_ndjson
 from observations.schema import concat_observations
 from pipelines import Store, detect
-from pipelines.store.schema import people
-from pipelines.store.store import clock_at
+from pipelines.store import ALL_USERS
+from pipelines.store.context import clock_at
+from pipelines.store.database.schema import people
 from tests.simulate import creature_of_habit, nobody_in_particular
 from tests.test_stream import contents
 
@@ -81,7 +82,7 @@ def test_all_that_comes_through_a_pipe(place: str) -> None:
         f"{len(LINES):,} observations, {len(LINES):,} new, 1 reject, {len(changes)} status changes"
     )
     with Store(place) as store:
-        found = store.patterns(as_of=datetime.fromisoformat(WHEN))
+        found = store.patterns(ALL_USERS, as_of=datetime.fromisoformat(WHEN))
         assert found.to_ndjson() == EXPECTED
     last = {change["id"]: change["after"] for change in changes}
     assert {id: status for id, status in last.items() if status} == {p.id: p.status for p in found.patterns}
@@ -99,7 +100,7 @@ def test_a_signal_ends_it_after_the_piece_in_hand(
     assert program.returncode == status
     assert f"stopped by {number.name} after line 50, all of which is stored" in said.decode()
     with Store(tmp_path / "habitus.db") as store:
-        assert store.observations().height == 50
+        assert store.observations(ALL_USERS).height == 50
 
 
 def test_a_file_is_followed_over_a_rotation_and_a_restart(tmp_path: Path) -> None:
@@ -147,7 +148,8 @@ from pathlib import Path
 import pipelines.streaming.line_sources
 from datetime import datetime
 from pipelines.streaming.line_sources import Tail, label_of
-from pipelines.store.store import Store, clock_at
+from pipelines.store.context import clock_at
+from pipelines.store.store import Store
 import patterns.explain
 from tests.streams import OPTIONS, stream
 
@@ -224,6 +226,6 @@ def compare(db: Path, other: Path, frame: pl.DataFrame) -> None:
     now = clock_at(datetime.fromisoformat(WHEN))
     with Store(db, clock=now) as store, Store(other, clock=now) as once:
         once.observe(frame)
-        assert store.observations().equals(once.observations())
-        assert store.patterns().to_ndjson() == EXPECTED
+        assert store.observations(ALL_USERS).equals(once.observations(ALL_USERS))
+        assert store.patterns(ALL_USERS).to_ndjson() == EXPECTED
         assert contents(store) == contents(once)

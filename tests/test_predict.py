@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, time, timedelta
+from functools import partial
 from pathlib import Path
 
 import icalendar
@@ -25,7 +26,10 @@ from pipelines.cli.main import main
 from pipelines.memory.backtest import BACKTEST, backtest
 from pipelines.memory.predict import Prediction, predictions, probability
 from pipelines.memory.predict_ics import to_ics
-from tests.simulate import creature_of_habit, every, observations, regular
+from tests import simulate
+from tests.simulate import creature_of_habit, every, observations
+
+regular = partial(simulate.regular, user="me")
 
 END = datetime(2026, 3, 2, 8, tzinfo=UTC)
 TEA = regular("Tea", [day for day in every(1, 56) if day.weekday() in (0, 3)])
@@ -113,7 +117,7 @@ def test_a_bare_offset_is_kept() -> None:
     for day in every(1, 56):
         local = datetime.combine(day, time(7))
         at = (local + timedelta(hours=5)).replace(tzinfo=UTC)
-        records.add("calendar", "created", at=at, local=local, user_id="ada", features={"title": "Tea"})
+        records.add("calendar", "created", at=at, local=local, user_id="me", features={"title": "Tea"})
     (next_one,) = ahead(observations(records), END, days=1)
     assert next_one.at.isoformat() in ("2026-03-02T07:00:00-05:00", "2026-03-03T07:00:00-05:00")
     assert b"DTSTART:2026030" in to_ics([next_one], END)  # no zone has a name for it: in UTC
@@ -291,7 +295,7 @@ def test_on_the_command_line(tmp_path: Path) -> None:
         (["--days", "0"], 2, "0 is not in the range"),
         (["--days", "367"], 2, "367 is not in the range"),
         (["--backtest", "--format", "ics"], 2, "--backtest is a table or JSON"),
-        (["--user", "nobody"], 1, "Error: there is nobody called 'nobody'"),
+        (["--user", "nobody"], 0, "is empty; habitus observe and habitus sync fill it"),
         ([], 0, "nothing is expected: no confirmed habit with a time is due"),
     ],
 )

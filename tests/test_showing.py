@@ -14,6 +14,7 @@ from observations.errors import SettingError
 from observations.schema import empty_observations
 from pipelines.detection import Detection, detect_in_frame
 from pipelines.pattern_detail import Explained
+from pipelines.store import ALL_USERS
 from pipelines.wall_clock import wall_clock
 from tests.simulate import creature_of_habit, nobody_in_particular
 
@@ -79,7 +80,7 @@ def test_what_the_store_says_shows_itself_too(tmp_path: Path) -> None:
 
     with Store(str(tmp_path / "habits.db")) as store:
         store.add(PERSON.observations)
-        said = store.patterns(as_of=PERSON.as_of)
+        said = store.patterns(ALL_USERS, as_of=PERSON.as_of)
         assert "hb-spark" in said._repr_html_().partition("</style>")[2]
         assert said.explain(said.patterns[0]).opportunities.height > 0
 

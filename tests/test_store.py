@@ -13,6 +13,7 @@ from observations.errors import SchemaError, StoreError
 from observations.model import Observation
 from observations.schema import concat_observations
 from pipelines import Store, detect
+from pipelines.store import ALL_USERS
 from tests.simulate import creature_of_habit, every, nobody_in_particular, regular
 
 ADA = creature_of_habit(1, weeks=6)
@@ -33,8 +34,8 @@ def test_patterns_are_those_of_a_batch_at_any_time(place: str) -> None:
     with open_store(place) as store:
         store.observe(BOTH)
         for as_of in (ADA.as_of, ADA.as_of - timedelta(days=9), ADA.as_of + timedelta(days=40)):
-            assert store.patterns(as_of=as_of).to_ndjson() == expected(BOTH, as_of)
-        assert store.patterns().confirmed
+            assert store.patterns(ALL_USERS, as_of=as_of).to_ndjson() == expected(BOTH, as_of)
+        assert store.patterns(ALL_USERS).confirmed
 
 
 def test_one_person_is_answered_as_if_alone(place: str) -> None:
@@ -48,7 +49,7 @@ def test_one_person_is_answered_as_if_alone(place: str) -> None:
 def test_what_is_stored_comes_back_to_the_bit(place: str) -> None:
     with open_store(place) as store:
         store.add(BOTH)
-        assert store.observations().equals(BOTH.sort("user_id", "at", "id"))
+        assert store.observations(ALL_USERS).equals(BOTH.sort("user_id", "at", "id"))
 
 
 def test_a_record_that_comes_again_changes_nothing(place: str) -> None:
@@ -74,23 +75,23 @@ def test_of_differing_records_of_one_id_batch_and_store_choose_the_same(place: s
         for day in range(0, 100, 13):
             as_of = end - timedelta(days=day)
             if both.filter(pl.col("at") <= as_of).height:
-                assert store.patterns(as_of=as_of).to_ndjson() == expected(both, as_of)
-        assert store.observations().height == 12
+                assert store.patterns(ALL_USERS, as_of=as_of).to_ndjson() == expected(both, as_of)
+        assert store.observations(ALL_USERS).height == 12
 
 
 def test_what_lies_ahead_is_kept_and_counts_from_its_time_on(place: str) -> None:
     early = ADA.as_of - timedelta(days=14)
     with open_store(place, early) as store:
         store.observe(ADA.observations)
-        assert store.patterns().to_ndjson() == expected(ADA.observations, early)
-        assert store.patterns(as_of=ADA.as_of).to_ndjson() == expected(ADA.observations, ADA.as_of)
+        assert store.patterns(ALL_USERS).to_ndjson() == expected(ADA.observations, early)
+        assert store.patterns(ALL_USERS, as_of=ADA.as_of).to_ndjson() == expected(ADA.observations, ADA.as_of)
 
 
 def test_changes_are_told_once(place: str) -> None:
     with open_store(place) as store:
         changes = store.observe(BOTH)
         assert {(c.user_id, c.id, c.after) for c in changes} == {
-            (p.user_id, p.id, p.status) for p in store.patterns().patterns
+            (p.user_id, p.id, p.status) for p in store.patterns(ALL_USERS).patterns
         }
         assert all(change.before is None and change.reason for change in changes)
         assert store.observe(BOTH) == []
@@ -143,5 +144,5 @@ def test_a_database_of_something_else_is_left_alone(tmp_path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE songs (name TEXT)")
     connection.close()
-    with pytest.raises(StoreError, match=r"music\.db: is a database of something else"):
+    with pytest.raises(StoreError, match=r"music\.db: is a database, but not a habitus store"):
         Store(path)

@@ -16,8 +16,9 @@ from sqlalchemy import select
 
 from observations.schema import concat_observations
 from pipelines import Store, detect
-from pipelines.store.schema import people
-from pipelines.store.store import clock_at
+from pipelines.store import ALL_USERS
+from pipelines.store.context import clock_at
+from pipelines.store.database.schema import people
 from tests.simulate import creature_of_habit, nobody_in_particular
 
 WRITERS, READERS = 2, 10
@@ -87,8 +88,8 @@ def test_two_write_and_ten_read(place: str) -> None:
             end.close()
     with Store(place, clock=clock_at(ADA.as_of)) as store:
         store.changes()
-        assert store.observations().equals(concat_observations([FRAME]).sort("user_id", "at", "id"))
-        assert store.patterns().to_ndjson() == detect(FRAME, as_of=ADA.as_of).to_ndjson()
+        assert store.observations(ALL_USERS).equals(concat_observations([FRAME]).sort("user_id", "at", "id"))
+        assert store.patterns(ALL_USERS).to_ndjson() == detect(FRAME, as_of=ADA.as_of).to_ndjson()
         with store.database.reading() as connection:
             counted = connection.execute(select(people.c.name, people.c.observations)).all()
     assert {row.name: row.observations for row in counted} == dict(

@@ -20,7 +20,8 @@ from observations.export import to_ndjson
 from pipelines import Store
 from pipelines.cli.main import main
 from pipelines.cli.observe_commands import warn_of_the_clock
-from pipelines.store.store import clock_at
+from pipelines.store import ALL_USERS
+from pipelines.store.context import clock_at
 from tests.simulate import creature_of_habit
 
 ADA = creature_of_habit(1, weeks=4).observations
@@ -41,7 +42,7 @@ def test_a_store_of_a_newer_version_is_left_alone(place: str) -> None:
         store.add(ADA[:5])
         store.database.write(lambda c: c.execute(text("UPDATE alembic_version SET version_num = '9999'")))
     with pytest.raises(
-        StoreError, match=r"was written by a newer habitus \(its version is 9999, .*update habitus"
+        StoreError, match=r"was written by a newer habitus \(store version 9999, .*update habitus"
     ):
         Store(place)
 
@@ -58,7 +59,7 @@ def test_a_password_is_in_no_message() -> None:
     "place", ["nonsense://x", "mysql://ada:hunter2@host/x", "://", "postgresql://host:port/x"]
 )
 def test_an_address_that_is_none_is_an_error(place: str) -> None:
-    with pytest.raises(StoreError, match="is no place for a store: name a file, or postgresql") as caught:
+    with pytest.raises(StoreError, match="is not a store location; name a file, or postgresql") as caught:
         Store(place)
     assert "hunter2" not in str(caught.value)
 
@@ -67,7 +68,7 @@ def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "letter.txt"
     path.write_text("Dear Ada, " * 500)
     before = path.read_bytes()
-    with pytest.raises(StoreError, match=r"letter\.txt: is no store"):
+    with pytest.raises(StoreError, match=r"letter\.txt: is not a store"):
         Store(path)
     assert path.read_bytes() == before
 
@@ -76,21 +77,21 @@ def test_a_damaged_store_is_said_to_be_one(path: Path) -> None:
     with path.open("r+b") as file:
         file.seek(4096)
         file.write(os.urandom(path.stat().st_size - 4096))
-    with pytest.raises(StoreError, match=r"habitus\.db: is damaged; put back a copy"), Store(path) as store:
-        store.observations()
+    with pytest.raises(StoreError, match=r"habitus\.db: is damaged; restore a backup"), Store(path) as store:
+        store.observations(ALL_USERS)
 
 
 def test_a_full_disk_loses_nothing(path: Path) -> None:
     """SQLite is told that the file may not grow, which is what it meets on a full disk."""
     with Store(path) as store:
         event.listen(store.database._engine, "checkout", _may_not_grow)
-        with pytest.raises(StoreError, match="no room left to write; nothing of this batch was stored"):
+        with pytest.raises(StoreError, match="no space left on the disk; this batch was not stored"):
             store.add(ADA)
-        assert store.observations().height == 50
+        assert store.observations(ALL_USERS).height == 50
     with Store(path) as store:
-        assert store.observations().height == 50
+        assert store.observations(ALL_USERS).height == 50
         store.add(ADA)
-        assert store.observations().height == ADA.height
+        assert store.observations(ALL_USERS).height == ADA.height
 
 
 def _may_not_grow(connection: sqlite3.Connection, *_: object) -> None:
@@ -140,7 +141,7 @@ def test_a_clock_that_was_set_back_is_said_and_loses_nothing(path: Path) -> None
     assert isinstance(newest, datetime)
     with Store(path, clock=clock_at(newest - timedelta(days=3))) as store:
         store.observe(ADA[:50])
-        assert store.observations().height == 50
+        assert store.observations(ALL_USERS).height == 50
     with pytest.MonkeyPatch.context() as patch:
         said: list[str] = []
         patch.setattr("click.echo", lambda line, err: said.append(line))
@@ -152,12 +153,12 @@ def test_a_clock_that_was_set_back_is_said_and_loses_nothing(path: Path) -> None
 
 
 def test_a_writer_who_waits_too_long_says_so(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pipelines.store.connection.PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr("pipelines.store.database.connection.PATIENCE_SECONDS", 0.05)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     try:
         with Store(path) as store:
-            assert store.observations().height == 50  # readers do not wait
+            assert store.observations(ALL_USERS).height == 50  # readers do not wait
             with pytest.raises(StoreError, match="another process has been writing to it for too long"):
                 store.add(ADA)
     finally:

@@ -11,8 +11,8 @@ from alembic.migration import MigrationContext
 from sqlalchemy import text
 
 from pipelines import Store
-from pipelines.store.migrations import NEWEST
-from pipelines.store.schema import metadata
+from pipelines.store.database.schema import metadata
+from pipelines.store.database.version import NEWEST
 
 DUMPS = sorted((Path(__file__).parents[1] / "fixtures" / "stores").glob("version-*.sql"))
 

@@ -17,8 +17,9 @@ from sqlalchemy import select
 from observations.export import to_ndjson
 from observations.schema import concat_observations
 from pipelines import Store, detect
-from pipelines.store.schema import journal, patterns, shapes, told
-from pipelines.store.store import clock_at
+from pipelines.store import ALL_USERS
+from pipelines.store.context import clock_at
+from pipelines.store.database.schema import journal, notified, patterns, shapes
 from pipelines.streaming.line_sources import Pipe
 from pipelines.streaming.stream import Stream
 from tests.simulate import creature_of_habit, every, nobody_in_particular, regular, somebody_untidy
@@ -42,8 +43,8 @@ def contents(store: Store) -> dict[str, list[tuple[object, ...]]]:
         return {
             table.name: sorted(map(tuple, connection.execute(select(*columns))))
             for table, columns in (
-                (journal, (journal.c.pattern, journal.c.number, journal.c.said)),
-                (told, (told.c.pattern, told.c.status)),
+                (journal, (journal.c.pattern, journal.c.number, journal.c.json)),
+                (notified, (notified.c.pattern, notified.c.status)),
             )
         }
 
@@ -62,7 +63,7 @@ def test_one_by_one_and_all_at_once_end_the_same(
     with Store(place, clock=clock_at(AS_OF)) as store:
         run = stream_chunks(store, LINES)
         assert run.result.read == run.result.new == len(LINES)
-        assert store.patterns().to_ndjson() == EXPECTED
+        assert store.patterns(ALL_USERS).to_ndjson() == EXPECTED
         assert contents(store) == once
 
 
@@ -78,7 +79,7 @@ def test_any_order_any_chunks_and_doubles_end_the_same(
     chunks = [text[a:b] for a, b in pairwise(cuts)]
     with Store(tmp_path_factory.mktemp("any") / "habitus.db", clock=clock_at(AS_OF)) as store:
         stream_chunks(store, chunks, gap_seconds=data.draw(st.sampled_from([0, 0.06])))
-        assert store.patterns().to_ndjson() == EXPECTED
+        assert store.patterns(ALL_USERS).to_ndjson() == EXPECTED
         assert contents(store) == once
 
 
@@ -105,7 +106,7 @@ def test_a_rehearsal_leaves_nothing_behind(place: str) -> None:
     with Store(place, clock=clock_at(AS_OF)) as store:
         before = contents(store)
         Stream(store, Pipe(reading), OPTIONS, OwnEvaluator(store), print, print).rehearse()  # type: ignore[arg-type]
-        assert (store.people(), store.observations().height, contents(store)) == ([], 0, before)
+        assert (store.people(), store.observations(ALL_USERS).height, contents(store)) == ([], 0, before)
         with store.database.reading() as connection:
             assert connection.execute(select(shapes)).all() == []
     os.close(reading)
@@ -115,7 +116,7 @@ def test_a_bad_line_is_named_and_its_neighbours_are_taken(tmp_path: Path) -> Non
     bad = [*LINES[:3], b"{broken\n", b'{"type": "tea", "timestamp": "yesterday"}\n', b"\n", *LINES[3:5]]
     with Store(tmp_path / "habitus.db", clock=clock_at(AS_OF)) as store:
         run = stream_chunks(store, bad, gap_seconds=0.01)
-        assert store.observations().height == 5
+        assert store.observations(ALL_USERS).height == 5
     assert [(note.level, note.line) for note in run.notes if note.level == "reject"] == [
         ("reject", 4),
         ("reject", 5),
@@ -130,7 +131,7 @@ def test_an_id_that_no_database_can_keep_is_a_reject(place: str) -> None:
     ]
     with Store(place, clock=clock_at(AS_OF)) as store:
         run = stream_chunks(store, [*odd, LINES[0]], gap_seconds=0.01)
-        assert store.observations().height == 2
+        assert store.observations(ALL_USERS).height == 2
     assert run.result.rejects == 2
     assert all(
         "has a NUL in it or more than 600 characters" in note.message
@@ -155,7 +156,8 @@ def almost(tmp_path: Path) -> tuple[Store, list[bytes]]:
     lines = tea_lines(TEA)
     for known in range(4, len(lines)):
         now = datetime.fromisoformat(f"{TEA[known - 1]}T12:00:00+00:00")
-        store = Store(tmp_path / f"{known}.db", clock=clock_at(now))
+        time = [now]
+        store = Store(tmp_path / f"{known}.db", clock=lambda time=time: time[0])  # type: ignore[misc]
         stream_chunks(store, lines[:known])
         with store.database.reading() as connection:
             soon = connection.execute(
@@ -164,7 +166,7 @@ def almost(tmp_path: Path) -> tuple[Store, list[bytes]]:
                 )
             ).all()
         if soon:
-            store.clock = clock_at(now + timedelta(days=1))
+            time[0] += timedelta(days=1)
             return store, lines[known:]
         store.close()
     raise AssertionError("the habit was never one occasion away")
@@ -181,14 +183,14 @@ def test_the_observation_that_confirms_is_answered_before_anything_is_evaluated(
     assert first.at == f"{first.at[:10]}T07:00:00+00:00"
     # The evaluation at the end agrees, so it says no more about it.
     assert [c for c in run.changes[1:] if c.id == first.id] == []
-    assert first.id in {p.id for p in store.patterns().confirmed}
+    assert first.id in {p.id for p in store.patterns(ALL_USERS).confirmed}
     store.close()
 
 
 def test_what_was_foretold_and_turns_out_different_is_put_right(almost: tuple[Store, list[bytes]]) -> None:
     store, lines = almost
     foretold = stream_chunks(store, lines[:1]).changes[0]
-    store.note_told([replace(foretold, after="expired")])  # as if it had been foretold wrongly
+    store.mark_notified([replace(foretold, after="expired")])  # as if it had been foretold wrongly
     store.add(regular("Coffee", [TEA[0]], "10:00"))
     changes = store.changes()
     assert [(c.before, c.after) for c in changes if c.id == foretold.id] == [("expired", "confirmed")]

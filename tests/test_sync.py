@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 from observations.export import to_ndjson
 from pipelines import Store
 from pipelines.cli.main import main
+from pipelines.store import ALL_USERS
 from tests.simulate import creature_of_habit, every, regular
 
 ADA = creature_of_habit(1, weeks=6)
@@ -68,7 +69,7 @@ def test_the_sources_are_read_and_what_changed_is_said(home: Path) -> None:
     assert "ada: Has Tea at 07:00 every day: new → confirmed (kept often enough)" in result.stdout
     assert "status changes of patterns that are not confirmed" in result.stderr
     with Store(home / "habits.db") as store:
-        assert store.observations().height == ADA.observations.height + 40
+        assert store.observations(ALL_USERS).height == ADA.observations.height + 40
 
 
 def test_what_did_not_change_is_not_read_again(home: Path) -> None:
@@ -123,4 +124,4 @@ def test_the_store_is_where_the_environment_says(home: Path, monkeypatch: pytest
     monkeypatch.setenv("HABITUS_DB", str(home / "other.db"))
     assert CliRunner().invoke(main, ["sync", "--as-of", WHEN, "--tz", "UTC"]).exit_code == 0
     with Store(home / "other.db") as store:
-        assert store.observations().height == 40
+        assert store.observations(ALL_USERS).height == 40

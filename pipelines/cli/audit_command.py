@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import click
 
-from pipelines.cli.options import form_option, store_option
+from pipelines.cli.options import form_option, note_unknown_user, store_option, users_option
+from pipelines.store.users import Users
 
 
 @click.command()
 @store_option
-@click.option("--user", metavar="NAME", help="Only what is stored of this user. [default: of everybody]")
+@users_option("Whose data.")
 @form_option("table", "json")
-def audit(db: str | None, user: str | None, form: str) -> None:
+def audit(db: str | None, user: Users, form: str) -> None:
     """Show what is stored of a user: kinds, counts, spans, for how long and where.
 
     \b
     Example:
       habitus audit
-      habitus audit --user maya --format json
+      habitus audit --all-users --format json
     """  # noqa: D301  click wants the control character
     from pipelines.cli.store_tables import print_audit
     from pipelines.store.store import Store
 
     with Store(db) as store:
+        note_unknown_user(store, user)
         found = store.audit(user)
     if form == "json":
         click.echo(found.to_json())

@@ -9,21 +9,23 @@ from typing import TYPE_CHECKING
 import click
 
 from patterns.candidates import PATTERN_TYPES, PatternType
-from pipelines.cli.options import as_of_option, instant_in_zone, store_option
+from pipelines.cli.options import as_of_option, instant_in_zone, store_option, user_option
 
 if TYPE_CHECKING:
     from patterns.model import Pattern
 
-user_option = click.option(
-    "--user", metavar="NAME", help="Who says it. [default: the only person in the store, else me]"
-)
-whose_option = click.option("--user", metavar="NAME", help="Whose pattern. [default: anybody's]")
 undo_option = click.option("--undo", is_flag=True, help="Take it back.")
 
 
 def about_pattern(command: Callable[..., None]) -> click.Command:
     """A command that says something of the pattern with an id, or takes it back."""
-    for decorate in (undo_option, as_of_option, whose_option, store_option, click.argument("id")):
+    for decorate in (
+        undo_option,
+        as_of_option,
+        user_option("Whose pattern."),
+        store_option,
+        click.argument("id"),
+    ):
         command = decorate(command)
     return click.command()(command)
 
@@ -43,7 +45,7 @@ def about_pattern(command: Callable[..., None]) -> click.Command:
 )
 @click.option("--until", metavar="TIME", help="From then on it is expired. [default: never]")
 @store_option
-@user_option
+@user_option("Who says it.")
 @as_of_option
 @undo_option
 def remember(
@@ -52,7 +54,7 @@ def remember(
     rule: str | None,
     until: str | None,
     db: str | None,
-    user: str | None,
+    user: str,
     as_of: datetime | None,
     undo: bool,
 ) -> None:
@@ -67,7 +69,8 @@ def remember(
       habitus remember "no meetings before 10:00" --type avoidance --until 2026-12-31
     """  # noqa: D301  click wants the control character
     from pipelines.cli.rule_option import read_rule
-    from pipelines.store.store import Store, clock_at
+    from pipelines.store.context import clock_at
+    from pipelines.store.store import Store
 
     end = instant_in_zone(until, "--until") if until is not None else None
     said = read_rule(type, rule) if rule is not None else None
@@ -77,7 +80,7 @@ def remember(
 
 
 @about_pattern
-def confirm(id: str, db: str | None, user: str | None, as_of: datetime | None, undo: bool) -> None:
+def confirm(id: str, db: str | None, user: str, as_of: datetime | None, undo: bool) -> None:
     """Say that a pattern is right: it is confirmed whatever the count, until the habit ends.
 
     ID may be the beginning of an id that habitus patterns prints, as long as it is that of one pattern.
@@ -87,7 +90,8 @@ def confirm(id: str, db: str | None, user: str | None, as_of: datetime | None, u
       habitus confirm 3f9a1c
       habitus confirm 3f9a1c --undo
     """  # noqa: D301  click wants the control character
-    from pipelines.store.store import Store, clock_at
+    from pipelines.store.context import clock_at
+    from pipelines.store.store import Store
 
     with Store(db, clock=clock_at(as_of)) as store:
         pattern = store.confirm(id, user, undo=undo)
@@ -95,7 +99,7 @@ def confirm(id: str, db: str | None, user: str | None, as_of: datetime | None, u
 
 
 @about_pattern
-def dismiss(id: str, db: str | None, user: str | None, as_of: datetime | None, undo: bool) -> None:
+def dismiss(id: str, db: str | None, user: str, as_of: datetime | None, undo: bool) -> None:
     """Say that a pattern is wrong, or nobody's business: it is not shown again on the same evidence.
 
     Only if what is observed from now on would confirm it alone does it come back. ID may be the beginning of an id.
@@ -105,7 +109,8 @@ def dismiss(id: str, db: str | None, user: str | None, as_of: datetime | None, u
       habitus dismiss 3f9a1c
       habitus dismiss 3f9a1c --undo
     """  # noqa: D301  click wants the control character
-    from pipelines.store.store import Store, clock_at
+    from pipelines.store.context import clock_at
+    from pipelines.store.store import Store
 
     with Store(db, clock=clock_at(as_of)) as store:
         pattern = store.dismiss(id, user, undo=undo)
@@ -113,7 +118,7 @@ def dismiss(id: str, db: str | None, user: str | None, as_of: datetime | None, u
 
 
 @about_pattern
-def pin(id: str, db: str | None, user: str | None, as_of: datetime | None, undo: bool) -> None:
+def pin(id: str, db: str | None, user: str, as_of: datetime | None, undo: bool) -> None:
     """Put a pattern first in the profile.
 
     ID may be the beginning of an id that habitus patterns prints, as long as it is that of one pattern.
@@ -123,7 +128,8 @@ def pin(id: str, db: str | None, user: str | None, as_of: datetime | None, undo:
       habitus pin 3f9a1c
       habitus pin 3f9a1c --undo
     """  # noqa: D301  click wants the control character
-    from pipelines.store.store import Store, clock_at
+    from pipelines.store.context import clock_at
+    from pipelines.store.store import Store
 
     with Store(db, clock=clock_at(as_of)) as store:
         pattern = store.pin(id, user, undo=undo)

@@ -14,12 +14,13 @@ import click
 from click.core import ParameterSource
 
 from observations.errors import SettingError
-from pipelines.cli.options import form_option, store_option
+from pipelines.cli.options import form_option, note_unknown_user, store_option, users_option
+from pipelines.store.users import AllUsers, Users
 from pipelines.text.counts import byte_size, plural
 
 if TYPE_CHECKING:
     from pipelines.store.archive import Archived
-    from pipelines.store.forget.forget import Forgotten
+    from pipelines.store.forgetting import Forgotten
     from pipelines.store.store import Store
 
 _AGE = re.compile(r"(\d+)\s*(d|w|y|days?|weeks?|years?)", re.IGNORECASE)
@@ -28,9 +29,7 @@ _DAYS = {"d": 1, "w": 7, "y": 365}
 
 @click.command()
 @store_option
-@click.option(
-    "--user", metavar="NAME", help="Forget this user; with one of the others, only in their records."
-)
+@users_option("Forget this user; with one of the other options, only in their records.")
 @click.option(
     "--person",
     "names",
@@ -53,7 +52,7 @@ _DAYS = {"d": 1, "w": 7, "y": 365}
 def forget(
     context: click.Context,
     db: str | None,
-    user: str | None,
+    user: Users,
     names: tuple[str, ...],
     start: str | None,
     end: str | None,
@@ -75,8 +74,8 @@ def forget(
     """  # noqa: D301  click wants the control character
     from pipelines.store.store import Store
 
-    if context.get_parameter_source("user") is not ParameterSource.COMMANDLINE:
-        user = None  # whom habitus.toml reads for is not whom to forget
+    # Forgetting a whole user takes an explicit --user: a default or habitus.toml does not count.
+    named = context.get_parameter_source("user") is ParameterSource.COMMANDLINE
     with Store(db) as store:
         if allow_again:
             count = store.allow_again(user=user, people=names)
@@ -84,8 +83,10 @@ def forget(
                 f"{plural(count, 'rule')} lifted; what they kept out comes back when its source is read again"
             )
             return
-        if not (user or names or start or end or pattern) and _finish(store):
+        if not (names or start or end or pattern) and (isinstance(user, AllUsers) or not named):
+            _finish(store)
             return
+        note_unknown_user(store, user)
         if not dry_run and not yes and _is_terminal():
             shown = _forget(store, user, names, start, end, pattern, dry_run=True)
             _print_forgotten(shown, "table")
@@ -131,7 +132,7 @@ def archive(db: str | None, older_than: str, folder: Path | None) -> None:
 
 def _forget(
     store: Store,
-    user: str | None,
+    user: Users,
     names: Sequence[str],
     start: str | None,
     end: str | None,
@@ -153,14 +154,17 @@ def _is_terminal() -> bool:
     return sys.stdin.isatty()
 
 
-def _finish(store: Store) -> bool:
-    """Whether there was a forgetting to finish."""
+def _finish(store: Store) -> None:
+    """Complete an interrupted forgetting.
+
+    Raises:
+        SettingError: there is none.
+    """
     left = store.finish_forgetting()
     if left is None:
-        return False
-    click.echo("an interrupted forgetting is finished")
+        raise SettingError("nothing to forget; name it with --user, --person, --from and --to, or --pattern")
+    click.echo("completed an interrupted forgetting")
     _say_left(left)
-    return True
 
 
 def _print_forgotten(done: Forgotten, form: str) -> None:
@@ -171,7 +175,7 @@ def _print_forgotten(done: Forgotten, form: str) -> None:
     if form == "json":
         click.echo(orjson.dumps(asdict(done), option=orjson.OPT_INDENT_2).decode())
     elif not done:
-        click.echo("nothing of it is stored")
+        click.echo("nothing found")
     else:
         print_forgotten(done)
         if done.kind == "pattern":
@@ -184,7 +188,7 @@ def _print_forgotten(done: Forgotten, form: str) -> None:
 
 def _say_left(left: Sequence[str]) -> None:
     for place in left:
-        click.echo(f"warning: something of it may still be in {place}", err=True)
+        click.echo(f"warning: erased data may remain in {place}", err=True)
 
 
 def _archived(done: Archived) -> str:

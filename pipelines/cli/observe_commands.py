@@ -47,7 +47,8 @@ def observe(db: str | None, options: ReadOptions, as_of: datetime | None, follow
       habitus ingest calendar.ics Mail/ | habitus observe
       habitus observe --follow /var/log/events.ndjson
     """  # noqa: D301  click wants the control character
-    from pipelines.store.store import Store, clock_at
+    from pipelines.store.context import clock_at
+    from pipelines.store.store import Store
     from pipelines.streaming.line_sources import Pipe, Tail, label_of
     from pipelines.streaming.stream import Stream
     from pipelines.streaming.worker import Evaluator
@@ -91,7 +92,8 @@ def sync(db: str | None, options: ReadOptions, as_of: datetime | None) -> None:
       habitus sync --db ~/habits.db
     """  # noqa: D301  click wants the control character
     from pipelines.cli.ingest_progress import reading_progress
-    from pipelines.store.store import Store, clock_at
+    from pipelines.store.context import clock_at
+    from pipelines.store.store import Store
     from pipelines.streaming.sync import sync_sources
 
     names = _sources()

@@ -6,7 +6,7 @@ import functools
 import warnings
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import tzlocal
@@ -15,6 +15,10 @@ from observations.civil_time import to_instant, zone
 from observations.errors import SettingError
 from observations.ingest.tabular.timestamps import parse_timestamp
 from observations.ingest.toolkit.reader import ReadOptions
+from pipelines.store.users import ALL_USERS, DEFAULT_USER, AllUsers
+
+if TYPE_CHECKING:
+    from pipelines.store.store import Store
 
 Command = Callable[..., None]
 
@@ -37,6 +41,35 @@ def store_option(command: Command) -> Command:
     )
     decorated: Command = decorate(command)
     return decorated
+
+
+def user_option(text: str) -> Callable[[Command], Command]:
+    """Give a command the argument ``user``: the user it acts for."""
+    return click.option("--user", metavar="NAME", default=DEFAULT_USER, show_default=True, help=text)
+
+
+def users_option(text: str) -> Callable[[Command], Command]:
+    """Give a command the argument ``user``: the user it acts for, or `ALL_USERS` with ``--all-users``."""
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def with_users(*, user: str, all_users: bool, **others: Any) -> None:
+            command(user=ALL_USERS if all_users else user, **others)
+
+        option = click.option("--all-users", is_flag=True, help="Act for all users in the store.")
+        decorated: Command = user_option(text)(option(with_users))
+        return decorated
+
+    return decorate
+
+
+def note_unknown_user(store: Store, user: str | AllUsers) -> None:
+    """Print a note if the store is empty or has no user of that name. Names of other users are never printed."""
+    names = store.people()
+    if not names:
+        click.echo(f"{store.database.place}: is empty; habitus observe and habitus sync fill it", err=True)
+    elif not isinstance(user, AllUsers) and user not in names:
+        click.echo(f"no observations of user {user!r}; name another with --user", err=True)
 
 
 def form_option(*forms: str) -> Callable[[Command], Command]:

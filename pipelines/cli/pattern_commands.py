@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from observations.errors import SettingError
-from pipelines.cli.options import as_of_option, form_option, store_option
+from pipelines.cli.options import (
+    as_of_option,
+    form_option,
+    note_unknown_user,
+    store_option,
+    user_option,
+    users_option,
+)
 from pipelines.cli.pattern_listing import Format, counted, listing_options, print_listing
+from pipelines.store.users import AllUsers, Users
 
 if TYPE_CHECKING:
     import polars as pl
@@ -18,17 +26,15 @@ if TYPE_CHECKING:
     from pipelines.store.pattern_queries import Shown
     from pipelines.store.store import Store
 
-user_option = click.option("--user", metavar="NAME", help="Whose patterns. [default: everybody's]")
-
 
 @click.command()
 @store_option
-@user_option
+@users_option("Whose patterns.")
 @as_of_option
 @listing_options
 def patterns(
     db: str | None,
-    user: str | None,
+    user: Users,
     as_of: datetime | None,
     status: str,
     types: tuple[str, ...],
@@ -45,12 +51,13 @@ def patterns(
       habitus patterns --status tracking --as-of 2026-03-01
     """  # noqa: D301  click wants the control character
     from pipelines.cli.ingest_progress import working
-    from pipelines.store.store import Store, clock_at
+    from pipelines.store.context import clock_at
+    from pipelines.store.store import Store
 
     with Store(db, clock=clock_at(as_of)) as store, working("evaluating"):
-        check_person(store, user)
+        note_unknown_user(store, user)
         detection = store.patterns(user)
-        check_anything_there(store, detection, as_of)
+        check_anything_there(store, user, detection, as_of)
     print_listing(detection, status, types, form, with_ids=True)
     click.echo(counted(detection), err=True)
 
@@ -58,12 +65,10 @@ def patterns(
 @click.command()
 @click.argument("id")
 @store_option
-@user_option
+@user_option("Whose pattern.")
 @as_of_option
 @form_option("text", "json")
-def show(
-    id: str, db: str | None, user: str | None, as_of: datetime | None, form: Literal["text", "json"]
-) -> None:
+def show(id: str, db: str | None, user: str, as_of: datetime | None, form: Literal["text", "json"]) -> None:
     """Print one pattern and everything behind it.
 
     Its sentence, every number and where it comes from, its days, what speaks for it and against it, and what would
@@ -77,9 +82,11 @@ def show(
     from rich.console import Console
 
     from pipelines.cli.ingest_progress import working
-    from pipelines.store.store import Store, clock_at
+    from pipelines.store.context import clock_at
+    from pipelines.store.store import Store
 
     with Store(db, clock=clock_at(as_of)) as store, working("evaluating"):
+        note_unknown_user(store, user)
         shown = store.show(id, user)
     if form == "json":
         click.echo(_as_json(shown))
@@ -92,11 +99,11 @@ def show(
 @click.command()
 @click.argument("id")
 @store_option
-@user_option
+@user_option("Whose pattern.")
 @as_of_option
 @form_option("table", "ndjson")
 def history(
-    id: str, db: str | None, user: str | None, as_of: datetime | None, form: Literal["table", "ndjson"]
+    id: str, db: str | None, user: str, as_of: datetime | None, form: Literal["table", "ndjson"]
 ) -> None:
     """Print how one pattern came to be what it is: each change of status, when and why.
 
@@ -108,9 +115,11 @@ def history(
       habitus history 3f9a1c --format ndjson
     """  # noqa: D301  click wants the control character
     from pipelines.cli.ingest_progress import working
-    from pipelines.store.store import Store, clock_at
+    from pipelines.store.context import clock_at
+    from pipelines.store.store import Store
 
     with Store(db, clock=clock_at(as_of)) as store, working("evaluating"):
+        note_unknown_user(store, user)
         journal = store.history(id, user)
     if form == "ndjson":
         import orjson
@@ -121,32 +130,19 @@ def history(
         _print_journal(journal)
 
 
-def check_person(store: Store, user: str | None) -> None:
-    """Do nothing if nobody is named, or somebody whom the store knows.
-
-    Raises:
-        SettingError: the store does not know them.
-    """
-    from pipelines.store.pattern_queries import people_named
-
-    if user is not None:
-        with store.database.reading() as connection:
-            people_named(connection, user)
-
-
-def check_anything_there(store: Store, detection: Detection, as_of: datetime | None) -> None:
-    """Say so if the store is empty.
+def check_anything_there(store: Store, user: Users, detection: Detection, as_of: datetime | None) -> None:
+    """Do nothing if there are observations or patterns, or if the user has none at any time.
 
     Raises:
         SettingError: there is something, but nothing up to `as_of`.
     """
     if detection.observations or detection.frame.height:
         return
-    if as_of is not None and store.people():
+    known = store.people()
+    if as_of is not None and known and (isinstance(user, AllUsers) or user in known):
         raise SettingError(
             f"there is no observation up to --as-of {as_of:%Y-%m-%d %H:%M %Z}; name a later time"
         )
-    click.echo(f"{store.database.place}: is empty; habitus observe and habitus sync fill it", err=True)
 
 
 def _as_json(shown: Shown) -> str:

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from pipelines.cli.options import as_of_option, form_option, store_option
+from pipelines.cli.options import (
+    as_of_option,
+    form_option,
+    note_unknown_user,
+    store_option,
+    user_option,
+    users_option,
+)
 from pipelines.memory.profile import DEFAULT_TOKENS, MOST_TOKENS
 
 if TYPE_CHECKING:
@@ -17,11 +24,13 @@ if TYPE_CHECKING:
     import polars as pl
 
     from pipelines.memory.predict import Prediction
+    from pipelines.memory.profile import Profile
+    from pipelines.store.users import Users
 
 
 @click.command()
 @store_option
-@click.option("--user", metavar="NAME", help="Whose. [default: the only person in the store, else me]")
+@user_option("Whose profile.")
 @as_of_option
 @click.option(
     "--max-tokens",
@@ -34,7 +43,7 @@ if TYPE_CHECKING:
 @form_option("markdown", "json")
 def profile(
     db: str | None,
-    user: str | None,
+    user: str,
     as_of: datetime | None,
     max_tokens: int,
     topic: str,
@@ -50,19 +59,29 @@ def profile(
       habitus profile
       habitus profile --topic "mail meetings" --max-tokens 200
     """  # noqa: D301  click wants the control character
-    from pipelines.store.store import Store, clock_at
-
-    with Store(db, clock=clock_at(as_of)) as store:
-        found = store.profile(user).about(topic)
+    found = _profile(db, user, as_of).about(topic)
     text = found.json(max_tokens) if form == "json" else found.markdown(max_tokens)
     click.echo(text, nl=False)
     if (fit := found.count_in(text)) < len(found.entries):
         click.echo(f"{fit} of {len(found.entries)} patterns fit in {max_tokens:,} tokens", err=True)
 
 
+def _profile(db: str | None, user: str, as_of: datetime | None) -> Profile:
+    from pipelines.store.fast_profile import read_cached_profile
+
+    if (cached := read_cached_profile(db, user, as_of)) is not None:
+        return cached
+    from pipelines.store.context import clock_at
+    from pipelines.store.store import Store
+
+    with Store(db, clock=clock_at(as_of)) as store:
+        note_unknown_user(store, user)
+        return store.profile(user)
+
+
 @click.command()
 @store_option
-@click.option("--user", metavar="NAME", help="For whom. [default: everybody]")
+@users_option("For whom.")
 @as_of_option
 @click.option(
     "--days",
@@ -80,7 +99,7 @@ def profile(
 )
 def predict(
     db: str | None,
-    user: str | None,
+    user: Users,
     as_of: datetime | None,
     days: int | None,
     backtest: bool,
@@ -98,15 +117,15 @@ def predict(
       habitus predict --backtest
     """  # noqa: D301  click wants the control character
     from pipelines.cli.ingest_progress import working
-    from pipelines.cli.pattern_commands import check_person
     from pipelines.memory.backtest import BACKTEST_DAYS
     from pipelines.memory.predict import DEFAULT_DAYS
-    from pipelines.store.store import Store, clock_at
+    from pipelines.store.context import clock_at
+    from pipelines.store.store import Store
 
     if backtest and form == "ics":
         raise click.UsageError("--backtest is a table or JSON; --format ics is for what lies ahead")
     with Store(db, clock=clock_at(as_of)) as store, working("looking ahead"):
-        check_person(store, user)
+        note_unknown_user(store, user)
         if backtest:
             tested = store.backtest(user, days=days or BACKTEST_DAYS)
         else:

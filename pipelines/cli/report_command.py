@@ -12,7 +12,8 @@ import click
 from observations.ingest.read_report import ReadingReport
 from observations.ingest.toolkit.reader import ReadOptions
 from pipelines.cli.ingest_progress import read_watched, working
-from pipelines.cli.options import instant_option, record_options, store_option
+from pipelines.cli.options import instant_option, note_unknown_user, record_options, store_option
+from pipelines.store.users import ALL_USERS, Users
 from pipelines.text.counts import plural
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     metavar="TIME",
     help="Evaluate at this time. [default: the newest observation; now, from the store]",
 )
+@click.option("--all-users", is_flag=True, help="From the store: all users instead of --user.")
 @store_option
 @record_options
 def report(
@@ -46,6 +48,7 @@ def report(
     redact: bool,
     title: str,
     as_of: str | None,
+    all_users: bool,
     db: str | None,
     options: ReadOptions,
 ) -> None:
@@ -63,7 +66,11 @@ def report(
     from pipelines.report import report_html
 
     moment = instant_option(as_of, "--as-of", options.tz) if as_of else None
-    findings = _of_sources(sources, options, moment) if sources else _of_store(db, moment)
+    findings = (
+        _of_sources(sources, options, moment)
+        if sources
+        else _of_store(db, ALL_USERS if all_users else options.user, moment)
+    )
     with working("drawing"):
         page = report_html(findings, redact=redact, title=title)
     _write(page, output)
@@ -83,14 +90,15 @@ def _of_sources(sources: tuple[str, ...], options: ReadOptions, moment: datetime
         return Findings(explain(frame, moment), frame, reading, Settings(), moment)
 
 
-def _of_store(db: str | None, moment: datetime | None) -> Findings:
+def _of_store(db: str | None, user: Users, moment: datetime | None) -> Findings:
     from patterns.explain import explain
     from pipelines.report import Findings
     from pipelines.store import Store
 
     with Store(db) as store, working("detecting"):
+        note_unknown_user(store, user)
         now = moment or store.clock()
-        frame = store.observations(as_of=now)
+        frame = store.observations(user, as_of=now)
         return Findings(explain(frame, now, store.settings), frame, ReadingReport(), store.settings, now)
 
 

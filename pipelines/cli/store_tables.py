@@ -9,7 +9,7 @@ from rich.text import Text
 
 from pipelines.cli.source_table import WIDTH_OF_NO_TERMINAL
 from pipelines.store.audit import Audit
-from pipelines.store.forget.forget import Forgotten
+from pipelines.store.forgetting import Forgotten
 from pipelines.text.counts import byte_size, plural
 
 _NUMBERS = ("count", "size", "gone", "changed", "would go", "would change")

@@ -1,14 +1,14 @@
-"""The person's word beside what was observed (`with_words`).
+"""Applies feedback to patterns (`apply_feedback`).
 
 ::
 
-    remembered   a pattern of its own: explicit, confidence 1, confirmed; expired once its `until` is past
-    confirmed    the pattern is confirmed whatever the count, until it expires after that
-    dismissed    the pattern is not shown, until what was observed after that would confirm it alone
-    pinned       it comes first in the profile
+    remembered   adds a pattern: explicit, confidence 1, confirmed; expired after its `until`
+    confirmed    the pattern is confirmed whatever its count, until it expires
+    dismissed    the pattern is hidden, until observations after the dismissal confirm it on their own
+    pinned       the pattern comes first in the profile
 
-A word is about a behaviour and not about an id (`patterns.rules.sameness`). Where a person said nothing, their patterns are
-what they were, to the byte; where somebody did, each pattern has ``words`` and ``doubts`` beside the contract's fields.
+Feedback is about a behavior, not an id (`patterns.rules.sameness`). Without feedback the patterns of a person are
+returned unchanged; with feedback each pattern has ``words`` and ``doubts`` in addition to the fields of the contract.
 """
 
 from __future__ import annotations
@@ -27,72 +27,72 @@ from patterns.pattern_frame import PATTERNS
 from patterns.rules.sameness import is_same
 from patterns.settings import Settings
 from pipelines.memory.conflicts import doubts_of
-from pipelines.store.feedback_rows import Said
+from pipelines.memory.feedback_record import FeedbackRecord
 
 ADDED: Mapping[str, pl.DataType] = {"words": pl.List(pl.String()), "doubts": pl.List(pl.String())}
-"""The columns beside those of `patterns.pattern_frame.PATTERNS`."""
+"""The columns added to `patterns.pattern_frame.PATTERNS`: kinds of feedback, and why it may not hold."""
 
 _RANK = {"confirmed": 0, "tracking": 1, "expired": 2}
 
 Row = dict[str, Any]
 
 
-def with_words(
+def apply_feedback(
     patterns: pl.DataFrame,
-    words: Sequence[Said],
+    feedback: Sequence[FeedbackRecord],
     observations: pl.DataFrame,
     as_of: datetime,
     settings: Settings,
     *,
     with_dismissed: bool = False,
 ) -> pl.DataFrame:
-    """The patterns as they are with the person's word: `PATTERNS`, and the columns `ADDED` if there is any word.
+    """The patterns with feedback applied: `PATTERNS`, plus the columns `ADDED` if there is any feedback.
 
     Args:
         patterns: of any number of people, in the order of `patterns.evaluate.evaluate`.
-        words: theirs, up to `as_of`.
-        observations: theirs, up to `as_of`.
+        feedback: of these people, up to `as_of`.
+        observations: of these people, up to `as_of`.
         as_of: the evaluation time.
-        settings: by which patterns are judged.
-        with_dismissed: dismissed patterns are marked and not left out.
+        settings: thresholds and weights.
+        with_dismissed: mark dismissed patterns instead of leaving them out.
     """
-    if not words:
+    if not feedback:
         return patterns
     rows: list[Row] = [
         {**row, "rule": orjson.loads(row["rule"]), "words": [], "doubts": []}
         for row in patterns.iter_rows(named=True)
     ]
-    for user in sorted({word.user for word in words}):
-        theirs = [word for word in words if word.user == user]
+    for user in sorted({record.user for record in feedback}):
+        theirs = [record for record in feedback if record.user == user]
         own = observations.filter(pl.col("user_id") == user)
         mine = [row for row in rows if row["user_id"] == user]
         rows = [row for row in rows if row["user_id"] != user]
-        rows += _spoken_of(mine, theirs, own, as_of, settings, with_dismissed=with_dismissed)
+        rows += _apply_to_one(mine, theirs, own, as_of, settings, with_dismissed=with_dismissed)
     rows.sort(key=lambda row: (row["user_id"], _RANK[row["status"]], -round(row["confidence"], 9), row["id"]))
     written = [{**row, "rule": orjson.dumps(row["rule"]).decode()} for row in rows]
     return pl.DataFrame(written, schema={**PATTERNS, **ADDED})
 
 
 def explicit_id(user: str, type: str, statement: str) -> str:
-    """The id of what a person said: the same words, the same id."""
+    """The id of a remembered pattern, derived from its normalized text."""
     key = orjson.dumps(["explicit", user, type, " ".join(statement.casefold().split())])
     return hashlib.blake2b(key, digest_size=8).hexdigest()
 
 
-def is_about(said: Said, row: Mapping[str, Any]) -> bool:
-    """Whether a word is about this pattern (a row whose ``rule`` is read)."""
-    if said.pattern == row["id"]:
+def is_about(record: FeedbackRecord, row: Mapping[str, Any]) -> bool:
+    """True if the feedback is about this pattern (a row with a parsed ``rule``)."""
+    if record.pattern == row["id"]:
         return True
-    observed = row["source"] != "explicit" and "statement" not in said.about
+    observed = row["source"] != "explicit" and "statement" not in record.about
     return (
         observed
-        and said.about["type"] == row["type"]
-        and is_same(row["type"], said.about["rule"], row["rule"])
+        and record.about["type"] == row["type"]
+        and is_same(row["type"], record.about["rule"], row["rule"])
     )
 
 
 def stamp(moment: datetime, observations: pl.DataFrame) -> str:
-    """A moment as RFC 3339, with the offset that the clock of these observations showed last; UTC if there are none."""
+    """An instant as RFC 3339, with the UTC offset of the newest observation; UTC if there are none."""
     offset = timedelta()
     if observations.height:
         at, local = observations.sort("at").select("at", "local").row(-1)
@@ -100,25 +100,30 @@ def stamp(moment: datetime, observations: pl.DataFrame) -> str:
     return rfc_3339(moment.replace(tzinfo=None) - (moment.utcoffset() or timedelta()) + offset, offset)
 
 
-def _spoken_of(
+def _apply_to_one(
     rows: list[Row],
-    words: Sequence[Said],
+    feedback: Sequence[FeedbackRecord],
     observations: pl.DataFrame,
     as_of: datetime,
     settings: Settings,
     *,
     with_dismissed: bool,
 ) -> list[Row]:
-    """One person's patterns with their words."""
-    explicit = [_explicit(word, observations, as_of) for word in words if word.word == "remembered"]
-    confirmed = [word for word in words if word.word == "confirmed"]
+    """The patterns of one person with their feedback applied."""
+    explicit = [_explicit(record, observations, as_of) for record in feedback if record.kind == "remembered"]
+    confirmed = [record for record in feedback if record.kind == "confirmed"]
     rows = [*rows, *_kept(rows, confirmed), *explicit]
     for row in rows:
-        for word in words:
-            if word.word != "remembered" and is_about(word, row):
-                _mark(row, word, observations)
-    again = _Again(observations, as_of, settings)
-    gone = {row["id"] for row in rows for word in words if _dismisses(word, row) and not again(word, row)}
+        for record in feedback:
+            if record.kind != "remembered" and is_about(record, row):
+                _mark(row, record, observations)
+    reconfirmed = _Reconfirmed(observations, as_of, settings)
+    gone = {
+        row["id"]
+        for row in rows
+        for record in feedback
+        if _dismisses(record, row) and not reconfirmed(record, row)
+    }
     for row in rows:
         if row["id"] not in gone:
             row["words"] = [word for word in row["words"] if word != "dismissed"]
@@ -128,13 +133,13 @@ def _spoken_of(
     return rows if with_dismissed else left
 
 
-def _explicit(said: Said, observations: pl.DataFrame, as_of: datetime) -> Row:
-    about, at = said.about, stamp(said.at, observations)
+def _explicit(record: FeedbackRecord, observations: pl.DataFrame, as_of: datetime) -> Row:
+    about, at = record.about, stamp(record.at, observations)
     until = about["until"]
     is_over = until is not None and datetime.fromisoformat(until) <= as_of
     return {
-        "id": said.pattern,
-        "user_id": said.user,
+        "id": record.pattern,
+        "user_id": record.user,
         "type": about["type"],
         "statement": about["statement"],
         "rule": about["rule"],
@@ -159,40 +164,42 @@ def _explicit(said: Said, observations: pl.DataFrame, as_of: datetime) -> Row:
     }
 
 
-def _kept(rows: Sequence[Row], confirmed: Iterable[Said]) -> list[Row]:
-    """What the person confirmed and the figures alone would no longer show: as it was then."""
-    missing = [word for word in confirmed if not any(is_about(word, row) for row in rows)]
-    return [{**word.about["pattern"], "superseded_by": None, "words": [], "doubts": []} for word in missing]
+def _kept(rows: Sequence[Row], confirmed: Iterable[FeedbackRecord]) -> list[Row]:
+    """Patterns the person confirmed that are no longer significant, as they were when confirmed."""
+    missing = [record for record in confirmed if not any(is_about(record, row) for row in rows)]
+    return [
+        {**record.about["pattern"], "superseded_by": None, "words": [], "doubts": []} for record in missing
+    ]
 
 
-def _mark(row: Row, said: Said, observations: pl.DataFrame) -> None:
-    row["words"] = sorted({*row["words"], said.word})
-    if said.word != "confirmed" or row["source"] == "explicit":
+def _mark(row: Row, record: FeedbackRecord, observations: pl.DataFrame) -> None:
+    row["words"] = sorted({*row["words"], record.kind})
+    if record.kind != "confirmed" or row["source"] == "explicit":
         return
-    # Who confirmed a habit did not say that it would never end.
-    if row["status"] == "expired" and datetime.fromisoformat(row["expired_at"]) > said.at:
+    # Confirming a habit does not keep it from expiring later.
+    if row["status"] == "expired" and datetime.fromisoformat(row["expired_at"]) > record.at:
         return
     row.update(status="confirmed", lacks=[], expired_at=None)
-    row["confirmed_at"] = row["confirmed_at"] or stamp(said.at, observations)
+    row["confirmed_at"] = row["confirmed_at"] or stamp(record.at, observations)
 
 
-def _dismisses(said: Said, row: Row) -> bool:
-    return said.word == "dismissed" and is_about(said, row)
+def _dismisses(record: FeedbackRecord, row: Row) -> bool:
+    return record.kind == "dismissed" and is_about(record, row)
 
 
-class _Again:
-    """Whether what was observed after a dismissal would confirm the pattern alone."""
+class _Reconfirmed:
+    """Tells whether observations after a dismissal confirm the pattern on their own."""
 
     def __init__(self, observations: pl.DataFrame, as_of: datetime, settings: Settings) -> None:
         self._observations, self._as_of, self._settings = observations, as_of, settings
         self._found: dict[datetime, list[tuple[str, dict[str, Any]]]] = {}
 
-    def __call__(self, said: Said, row: Row) -> bool:
-        if row["source"] == "explicit" or datetime.fromisoformat(row["last_seen"]) <= said.at:
+    def __call__(self, record: FeedbackRecord, row: Row) -> bool:
+        if row["source"] == "explicit" or datetime.fromisoformat(row["last_seen"]) <= record.at:
             return False
         return any(
             type == row["type"] and is_same(type, rule, row["rule"])
-            for type, rule in self._confirmed(said.at)
+            for type, rule in self._confirmed(record.at)
         )
 
     def _confirmed(self, since: datetime) -> list[tuple[str, dict[str, Any]]]:

@@ -1,8 +1,8 @@
-"""Archiving: old observations out of the database into files beside it. What was learned stays the same.
+"""Archiving: moves old observations from the database into Parquet files beside it. Every answer stays the same.
 
-Month by month, in one transaction each: the rows are read, the file is written and durable, the file counts and the
-rows are gone. A crash before the end of the transaction leaves the rows and a file that does not count; after it, the
-file and no rows (`pipelines.store.parquet_archive`).
+Each month is one transaction: read the rows, write the file and sync it, list the file, delete the rows. A crash before
+the commit leaves the rows and an unlisted file; after it, the listed file and no rows
+(`pipelines.store.database.parquet_archive`).
 """
 
 from __future__ import annotations
@@ -21,23 +21,30 @@ from sqlalchemy import Connection, delete, func, select, text
 from observations.civil_time import MICROSECONDS_PER_DAY
 from observations.errors import StoreError
 from observations.schema import concat_observations
-from pipelines.store.connection import Database
-from pipelines.store.instants import as_moment, as_number
-from pipelines.store.observation_queries import parts, read_people, read_stored
-from pipelines.store.parquet_archive import announce, drop_file, read_archives, read_file, sweep, write_file
-from pipelines.store.schema import archives, observations
+from pipelines.store.database.connection import Database
+from pipelines.store.database.instants import as_moment, as_number
+from pipelines.store.database.observation_queries import parts, read_people, read_stored
+from pipelines.store.database.parquet_archive import (
+    drop_file,
+    read_archives,
+    read_file,
+    register_folder,
+    sweep,
+    write_file,
+)
+from pipelines.store.database.schema import archives, observations
 
 
 @dataclass(frozen=True)
 class Archived:
-    """What was moved.
+    """What was archived.
 
     Attributes:
-        before: what was older than this.
-        observations: rows that were moved.
-        files: the files that hold them now, in order of time.
+        before: the age limit: everything earlier was moved.
+        observations: number of rows moved.
+        files: the files that now hold them, in order of time.
         size: bytes of these files.
-        left: rows that are in the database after it.
+        left: rows left in the database.
 
     """
 
@@ -49,26 +56,26 @@ class Archived:
 
 
 def archive_observations(database: Database, before: datetime, folder: Path | None = None) -> Archived:
-    """Move what is older than a moment into files.
+    """Move observations earlier than `before` into files.
 
     Args:
         database: the store's.
-        before: everything earlier than this is moved.
-        folder: where to; null for the folder beside the store. Months that have a file already stay where they are.
+        before: the age limit.
+        folder: target folder; `None` for the one beside the store. Months that have a file already stay in its folder.
 
     Raises:
         StoreError: the database or the files cannot be read or written. Nothing is lost then.
     """
     moved: Counter[Path] = Counter()
-    with tidying(database):
+    with maintenance(database):
         with database.reading() as connection:
             months = _months(connection, before)
         if months:
-            folder = database.write(partial(announce, folder=folder))
+            folder = database.write(partial(register_folder, folder=folder))
         for month in months:
             path, count = database.write(partial(_move, month=month, before=before, folder=folder))
             moved[path] += count
-        # Scrubbing waits for those who may still read from files that do not count any more; else they stay for now.
+        # Scrubbing waits for readers of files that are no longer listed; if they do not finish, the files stay for now.
         is_clear = database.scrub().is_done if moved else True
         with database.reading() as connection:
             if is_clear:
@@ -79,28 +86,28 @@ def archive_observations(database: Database, before: datetime, folder: Path | No
 
 
 @contextmanager
-def tidying(database: Database) -> Iterator[None]:
-    """While this lasts, nobody else archives or forgets.
+def maintenance(database: Database) -> Iterator[None]:
+    """Hold the lock for archiving and forgetting.
 
     Raises:
-        StoreError: somebody does.
+        StoreError: another process holds it.
     """
     with database.alone("tidying") as alone:
         if not alone:
             raise StoreError(
-                database.place, "is being archived or forgotten from just now; try again when that is done"
+                database.place, "another process is archiving or forgetting; try again when it is done"
             )
         yield
 
 
 def lock_observations(connection: Connection) -> None:
-    """Keep observations from being added before the transaction ends; in SQLite none can be anyway."""
+    """Block the insertion of observations until the transaction ends; in SQLite a writing transaction already does."""
     if connection.dialect.name == "postgresql":
-        connection.execute(text("LOCK TABLE unwanted IN EXCLUSIVE MODE"))  # each insertion shares it
+        connection.execute(text("LOCK TABLE unwanted IN EXCLUSIVE MODE"))  # each insertion takes a share lock
 
 
 def _months(connection: Connection, before: datetime) -> list[datetime]:
-    """The beginnings of the months in which something is to be moved, in order."""
+    """The first days of the months that have rows to move, in order."""
     day = (observations.c.at // MICROSECONDS_PER_DAY).label("day")
     query = select(day).where(observations.c.at < as_number(before)).distinct()
     days = {as_moment(int(number) * MICROSECONDS_PER_DAY) for number in connection.execute(query).scalars()}

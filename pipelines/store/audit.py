@@ -1,4 +1,4 @@
-"""What is stored of people: which kinds of things, how many, from when to when, for how long, and where."""
+"""The audit: what is stored about users: kinds, counts, time spans, retention and files."""
 
 from __future__ import annotations
 
@@ -9,33 +9,34 @@ from pathlib import Path
 
 import orjson
 import polars as pl
-from sqlalchemy import Connection, Table, func, select
+from sqlalchemy import ColumnElement, Connection, Table, func, select
 
-from observations.errors import SettingError, did_you_mean
-from pipelines.store.connection import Database
-from pipelines.store.forget.suppression import read_rules, read_seal
-from pipelines.store.instants import as_moment, as_number
-from pipelines.store.observation_queries import Person, read_people
-from pipelines.store.parquet_archive import read_archived, read_archives, read_file
-from pipelines.store.schema import (
+from pipelines.store.database.connection import Database
+from pipelines.store.database.instants import as_moment, as_number
+from pipelines.store.database.observation_queries import Person
+from pipelines.store.database.parquet_archive import read_archived, read_archives, read_file
+from pipelines.store.database.schema import (
+    feedback,
     forgotten,
     journal,
     observations,
     patterns,
     profile,
     shapes,
-    words,
 )
+from pipelines.store.forget.suppression import read_key, read_rules
+from pipelines.store.stored_observations import people_of
+from pipelines.store.users import AllUsers, Users
 
 IN_DATABASE, IN_ARCHIVES = "database", "archives"
 
 RETENTION = {
-    IN_DATABASE: "until forgotten; moved to the archives by habitus archive",
+    IN_DATABASE: "until forgotten; habitus archive moves it to the archives",
     IN_ARCHIVES: "until forgotten",
-    "derived": "made anew from the observations; gone with them",
-    "said": "until taken back or forgotten",
+    "derived": "rebuilt from the observations; deleted with them",
+    "feedback": "until undone or forgotten",
 }
-"""How long each kind of thing is kept. Nothing goes of its own accord."""
+"""How long each kind of data is kept. Nothing is deleted automatically."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +44,13 @@ class Holding:
     """Observations of one kind in one place.
 
     Attributes:
-        user: whose.
+        user: name of the user.
         type: of the observations.
         action: of the observations.
         where: database or archives.
-        count: records; differing records of one id are counted each.
-        first: when the earliest was.
-        last: when the latest was.
+        count: number of records, including differing records with one id.
+        first: time of the earliest.
+        last: time of the latest.
         retention: how long they are kept.
 
     """
@@ -66,14 +67,14 @@ class Holding:
 
 @dataclass(frozen=True)
 class Derived:
-    """What else is kept of a user.
+    """Other data about a user.
 
     Attributes:
-        user: whose.
-        what: patterns, journal, profile or words.
-        count: rows.
-        size: characters that they hold.
-        retention: how long it is kept.
+        user: name of the user.
+        what: patterns, journal, profile or feedback.
+        count: number of rows.
+        size: characters in them.
+        retention: how long they are kept.
 
     """
 
@@ -86,12 +87,12 @@ class Derived:
 
 @dataclass(frozen=True)
 class Place:
-    """A file, or a server, in which it lies.
+    """A file or server that holds the data.
 
     Attributes:
-        place: its path; of a server, its address without a password.
+        place: its path; for a server, its URL without a password.
         holds: what is in it.
-        size: bytes; null where it is not known.
+        size: bytes, or `None` if unknown.
 
     """
 
@@ -101,13 +102,13 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Forgetting:
-    """That something was forgotten.
+class Erasure:
+    """One entry in the log of erasures.
 
     Attributes:
         at: when.
-        kind: what was asked for: user, person, span or pattern.
-        counts: for each place, how much is gone and how much was altered.
+        kind: user, person, span or pattern.
+        counts: for each place, the number of rows deleted and altered.
 
     """
 
@@ -121,50 +122,40 @@ class Audit:
     """What is stored.
 
     Attributes:
-        observations: by user, kind and place.
-        derived: what else is kept of each user.
-        places: where it lies.
-        forgotten: what was forgotten, of anybody.
-        kept_out: how many rules keep out what was forgotten: of each kind.
+        observations: by user, type, action and place.
+        derived: other data about each user.
+        places: the files.
+        forgotten: the log of erasures; only in the audit of all users, since it does not name users.
+        kept_out: number of entries in the suppression list, by kind.
 
     """
 
     observations: tuple[Holding, ...]
     derived: tuple[Derived, ...]
     places: tuple[Place, ...]
-    forgotten: tuple[Forgetting, ...]
+    forgotten: tuple[Erasure, ...]
     kept_out: Mapping[str, int]
 
     def to_json(self) -> str:
-        """The audit as one JSON object; moments are RFC 3339, in UTC."""
+        """The audit as a JSON object; times are RFC 3339, in UTC."""
         return orjson.dumps(asdict(self), option=orjson.OPT_INDENT_2).decode()
 
 
-def audit(database: Database, user: str | None = None) -> Audit:
-    """What is stored of a user; of everybody if null.
+def audit(database: Database, user: Users) -> Audit:
+    """What is stored about a user.
 
     Raises:
-        SettingError: nothing is stored of that user.
         StoreError: the store or an archive cannot be read.
     """
     with database.reading() as connection:
-        whose = _whose(connection, user)
+        whose = people_of(connection, user)
         return Audit(
             tuple(_holdings(connection, whose)),
             tuple(_derived(connection, whose)),
             tuple(_places(connection, database, whose)),
-            tuple(_forgettings(connection)),
+            tuple(_erasures(connection)) if isinstance(user, AllUsers) else (),
             _kept_out(connection, user),
         )
-
-
-def _whose(connection: Connection, user: str | None) -> list[Person]:
-    everybody = read_people(connection)
-    whose = [person for person in everybody if user in (None, person.name)]
-    if user is not None and not whose:
-        hint = did_you_mean(user, [person.name for person in everybody])
-        raise SettingError(f"nothing is stored of a user {user!r}{hint}")
-    return whose
 
 
 def _holdings(connection: Connection, whose: Sequence[Person]) -> list[Holding]:
@@ -173,8 +164,8 @@ def _holdings(connection: Connection, whose: Sequence[Person]) -> list[Holding]:
         *_in_database(connection, whose),
         *_in_archives(connection, whose),
     ]:
-        said = counted.setdefault((user, type, action, where), [0, first, last])
-        counted[user, type, action, where] = [said[0] + count, min(said[1], first), max(said[2], last)]
+        known = counted.setdefault((user, type, action, where), [0, first, last])
+        counted[user, type, action, where] = [known[0] + count, min(known[1], first), max(known[2], last)]
     return [
         Holding(*key, count, as_moment(first), as_moment(last), RETENTION[key[3]])
         for key, (count, first, last) in sorted(counted.items())
@@ -185,21 +176,21 @@ _Row = tuple[str, str, str, str, int, int, int]
 
 
 def _in_database(connection: Connection, whose: Sequence[Person]) -> list[_Row]:
-    """By shape, which says type and action: no content is read."""
+    """Counts by shape, which contains type and action: content is not read."""
     names = {person.number: person.name for person in whose}
     table = observations.c
     span = (func.count(), func.min(table.at), func.max(table.at))
     query = (
-        select(table.person, shapes.c.said, *span)
+        select(table.person, shapes.c.json, *span)
         .join(shapes, (shapes.c.person == table.person) & (shapes.c.number == table.shape))
-        .group_by(table.person, shapes.c.said)
+        .group_by(table.person, shapes.c.json)
     )
     if len(whose) == 1:
         query = query.where(table.person == whose[0].number)
     found: list[_Row] = []
-    for person, said, count, first, last in connection.execute(query):
+    for person, shape, count, first, last in connection.execute(query):
         if person in names:
-            type, action, *_ = orjson.loads(said)
+            type, action, *_ = orjson.loads(shape)
             found.append((names[person], type, action, IN_DATABASE, count, first, last))
     return found
 
@@ -216,24 +207,22 @@ def _in_archives(connection: Connection, whose: Sequence[Person]) -> list[_Row]:
 
 
 def _derived(connection: Connection, whose: Sequence[Person]) -> list[Derived]:
-    kinds: tuple[tuple[str, Table, str], ...] = (
-        ("patterns", patterns, "derived"),
-        ("journal", journal, "derived"),
-        ("profile", profile, "derived"),
-        ("words", words, "said"),
+    kinds: tuple[tuple[str, Table, ColumnElement[str], str], ...] = (
+        ("patterns", patterns, patterns.c.json, "derived"),
+        ("journal", journal, journal.c.json, "derived"),
+        ("profile", profile, profile.c.text, "derived"),
+        ("feedback", feedback, feedback.c.json, "feedback"),
     )
     found = []
-    for what, table, kind in kinds:
-        query = select(table.c.person, func.count(), func.sum(func.length(table.c.said))).group_by(
-            table.c.person
-        )
+    for what, table, text, kind in kinds:
+        query = select(table.c.person, func.count(), func.sum(func.length(text))).group_by(table.c.person)
         sizes = {person: (count, int(size)) for person, count, size in connection.execute(query)}
         found += [Derived(p.name, what, *sizes.get(p.number, (0, 0)), RETENTION[kind]) for p in whose]
     return sorted(found, key=lambda one: one.user)
 
 
 def _places(connection: Connection, database: Database, whose: Sequence[Person]) -> list[Place]:
-    holds = "observations, patterns, journal, profile, words, what was forgotten (without its content)"
+    holds = "observations, patterns, journal, profile, feedback, log of erasures (without content)"
     found = []
     if database.file is None:
         size = connection.execute(select(func.pg_database_size(func.current_database()))).scalar()
@@ -242,7 +231,7 @@ def _places(connection: Connection, database: Database, whose: Sequence[Person])
         found.append(Place(str(database.file), holds, _size(database.file)))
         log = database.file.with_name(f"{database.file.name}-wal")
         if _size(log):
-            found.append(Place(str(log), "what was written last", _size(log)))
+            found.append(Place(str(log), "the newest changes", _size(log)))
     wanted = pl.col("user_id").is_in([person.name for person in whose])
     for archive in read_archives(connection):
         if read_file(archive, wanted).height:
@@ -254,15 +243,15 @@ def _size(path: Path) -> int | None:
     return path.stat().st_size if path.exists() else None
 
 
-def _forgettings(connection: Connection) -> list[Forgetting]:
+def _erasures(connection: Connection) -> list[Erasure]:
     rows = connection.execute(select(forgotten).order_by(forgotten.c.number))
-    return [Forgetting(as_moment(row.at), row.kind, orjson.loads(row.said)) for row in rows]
+    return [Erasure(as_moment(row.at), row.kind, orjson.loads(row.json)) for row in rows]
 
 
-def _kept_out(connection: Connection, user: str | None) -> dict[str, int]:
+def _kept_out(connection: Connection, user: Users) -> dict[str, int]:
     rules = read_rules(connection)
-    if user is not None and rules:
-        owner = read_seal(connection).digest("user", user)
+    if not isinstance(user, AllUsers) and rules:
+        owner = read_key(connection).digest("user", user)
         rules = [rule for rule in rules if rule.owner in ("", owner)]
     kinds = {"address": "person", "name": "person", "text": None}
     counts: dict[str, int] = {}

@@ -1,7 +1,7 @@
-"""What follows from the observations, computed anew for people of whom something changed, and kept at hand.
+"""Evaluates people whose observations changed, and stores the result.
 
-Kept is what the stream compares with, the profile is made of and the journal shows. Nobody's answer rests on it:
-``patterns`` evaluates the observations themselves, at the time it is asked about.
+The stored result is for the stream (which compares against it), the profile and the outlook. No query depends on it:
+``Store.patterns`` evaluates the observations themselves.
 """
 
 from __future__ import annotations
@@ -19,44 +19,49 @@ from patterns.model import write_patterns
 from patterns.settings import Settings
 from pipelines.memory.profile import Profile
 from pipelines.parallel import PEOPLE_AT_ONCE
-from pipelines.store.connection import Database
-from pipelines.store.insert import has_grown
-from pipelines.store.instants import as_moment, as_number
-from pipelines.store.observation_queries import Person, parts, read_observations, read_people
-from pipelines.store.profile_cache import Made, keep_profiles, make_profiles, next_observations
-from pipelines.store.schema import journal, patterns, people, told
+from pipelines.store.database.connection import Database
+from pipelines.store.database.insert import has_grown
+from pipelines.store.database.instants import as_moment, as_number
+from pipelines.store.database.observation_queries import Person, parts, read_observations, read_people
+from pipelines.store.database.schema import journal, notified, patterns, people
+from pipelines.store.profile_cache import (
+    BuiltProfiles,
+    build_profiles,
+    next_observations,
+    write_profiles,
+)
 from pipelines.store.status_change import Change
 
 SAVED_AT_ONCE = 20
-"""People whose answer is written in one transaction."""
+"""People written in one transaction."""
 
-_ANEW = "all that is known by now says so"
-_GONE = "it does not stand out from chance any more, or another pattern says it better"
+_LATE_DATA = "re-evaluated with late data"
+_GONE = "no longer significant, or covered by a simpler pattern"
 
 _DIRTY = people.c.changed != people.c.evaluated
-_UNTOLD = (
+_UNNOTIFIED = (
     select(patterns.c.person)
-    .outerjoin(told, and_(told.c.person == patterns.c.person, told.c.pattern == patterns.c.id))
-    .where(told.c.status.is_distinct_from(patterns.c.status))
+    .outerjoin(notified, and_(notified.c.person == patterns.c.person, notified.c.pattern == patterns.c.id))
+    .where(notified.c.status.is_distinct_from(patterns.c.status))
 )
 
 
 def people_to_evaluate(
-    connection: Connection, now: datetime, *, only_grown: bool = False, untold: bool = False
+    connection: Connection, now: datetime, *, only_grown: bool = False, unnotified: bool = False
 ) -> list[Person]:
-    """The people of whom the stored patterns may be out of date.
+    """The people whose stored patterns may be out of date.
 
     Args:
         connection: in any transaction.
-        now: those of whom time alone may have changed something by then are among them.
-        only_grown: only those of whom so much is new that it should not wait.
-        untold: else, those too of whom something was found and not told, because a process died in between.
+        now: the evaluation time.
+        only_grown: only people with so many new observations that they should not wait.
+        unnotified: also people with status changes that were stored but not reported, because a process died.
     """
     if only_grown:
         dirty = read_people(connection, _DIRTY)
         return [person for person in dirty if has_grown(person.observations, person.evaluated_rows)]
     due = or_(_DIRTY, people.c.stale_at <= as_number(now))
-    return read_people(connection, or_(due, people.c.number.in_(_UNTOLD)) if untold else due)
+    return read_people(connection, or_(due, people.c.number.in_(_UNNOTIFIED)) if unnotified else due)
 
 
 def evaluate_people(
@@ -66,64 +71,72 @@ def evaluate_people(
     settings: Settings,
     at_once: int = PEOPLE_AT_ONCE,
 ) -> Iterator[list[Change]]:
-    """Evaluate these people at `now` and keep what is believed; part by part, what differs from what was told last.
+    """Evaluate these people at `now` and store the result; yields the status changes, part by part.
 
     Args:
         database: the store's.
         whose: the people.
         now: the evaluation time.
-        settings: the numbers that patterns are judged by.
-        at_once: observations that are evaluated in one go.
+        settings: thresholds and weights.
+        at_once: observations in one evaluation.
 
     """
     for part in parts(whose, at_once):
         with database.reading() as connection:
-            # As they are in this snapshot: what comes in meanwhile leaves them to be evaluated again.
+            # As of this snapshot: observations that arrive meanwhile mark the person for another evaluation.
             current = read_people(connection, people.c.number.in_([person.number for person in part]))
             frame = read_observations(connection, current, now)
             ahead = next_observations(connection, current, now)
             found = explain(frame, now, settings)
             stale = _stale(found, frame, now, ahead)
-            made = make_profiles(connection, current, found.patterns, frame, stale, now, settings)
+            built = build_profiles(connection, current, found.patterns, frame, stale, now, settings)
         rows = _rows(found, {person.name: person.number for person in current})
         changes: list[Change] = []
-        # A few people a transaction: other writers wait for it.
+        # A few people per transaction: other writers wait for it.
         for start in range(0, len(current), SAVED_AT_ONCE):
             few = current[start : start + SAVED_AT_ONCE]
-            changes += database.write(partial(_save, current=few, rows=rows, stale=stale, made=made, now=now))
-        # What the person dismissed is not told; if they take that back, it is.
-        yield [change for change in changes if (change.user_id, change.id) not in made.hidden]
+            changes += database.write(
+                partial(_save, current=few, rows=rows, stale=stale, built=built, now=now)
+            )
+        # Dismissed patterns are not reported until the dismissal is undone.
+        yield [change for change in changes if (change.user_id, change.id) not in built.hidden]
 
 
-def make_profile(database: Database, user: str, now: datetime, settings: Settings, *, keep: bool) -> Profile:
-    """The profile of one person at `now`, from their observations.
+def evaluate_profile(
+    database: Database, user: str, now: datetime, settings: Settings, *, cache: bool
+) -> Profile:
+    """The profile of one person at `now`, from their observations; empty for an unknown user.
 
     Args:
         database: the store's.
         user: their name.
         now: the evaluation time.
-        settings: by which patterns are judged.
-        keep: whether to keep it for the next who asks.
+        settings: thresholds and weights.
+        cache: write it to the cache.
     """
     with database.reading() as connection:
         whose = read_people(connection, people.c.name == user)
+        if not whose:
+            return Profile(None, ())
         frame = read_observations(connection, whose, now)
         found = explain(frame, now, settings)
         stale = _stale(found, frame, now, next_observations(connection, whose, now))
-        made = make_profiles(connection, whose, found.patterns, frame, stale, now, settings)
-    if keep:
-        database.write(partial(_keep_one, whose=whose, made=made, now=now))
-    return made.profiles[user]
+        built = build_profiles(connection, whose, found.patterns, frame, stale, now, settings)
+    if cache:
+        database.write(partial(_cache_profile, whose=whose, built=built, now=now))
+    return built.profiles[user]
 
 
-def _keep_one(connection: Connection, whose: Sequence[Person], made: Made, now: datetime) -> None:
-    """Keep the profile, unless the person has changed meanwhile."""
+def _cache_profile(
+    connection: Connection, whose: Sequence[Person], built: BuiltProfiles, now: datetime
+) -> None:
+    """Cache the profile, unless the person changed meanwhile."""
     there = read_people(connection, people.c.number.in_([person.number for person in whose]), locked=True)
-    keep_profiles(connection, [person for person in whose if person in there], made, now)
+    write_profiles(connection, [person for person in whose if person in there], built, now)
 
 
-def note_told(connection: Connection, changes: Sequence[Change]) -> None:
-    """Keep that these changes have been told, in their order: what is told next is told against them."""
+def mark_notified(connection: Connection, changes: Sequence[Change]) -> None:
+    """Store that these changes were reported, in their order; later changes are relative to them."""
     latest = {(change.user_id, change.id): change for change in changes}
     if not latest:
         return
@@ -132,27 +145,27 @@ def note_told(connection: Connection, changes: Sequence[Change]) -> None:
         person.name: person.number for person in read_people(connection, people.c.name.in_(sorted(names)))
     }
     rows = [
-        {"whose": numbers[user], "which": id, "said": change.after, "guessed": change.provisional}
+        {"whose": numbers[user], "which": id, "after": change.after, "is_provisional": change.provisional}
         for (user, id), change in latest.items()
         if user in numbers
     ]
     if not rows:
         return
-    which = (told.c.person == bindparam("whose")) & (told.c.pattern == bindparam("which"))
-    connection.execute(delete(told).where(which), rows)
-    kept = [row for row in rows if row["said"] is not None or row["guessed"]]
+    which = (notified.c.person == bindparam("whose")) & (notified.c.pattern == bindparam("which"))
+    connection.execute(delete(notified).where(which), rows)
+    kept = [row for row in rows if row["after"] is not None or row["is_provisional"]]
     if kept:
-        entry = told.insert().values(
+        entry = notified.insert().values(
             person=bindparam("whose"),
             pattern=bindparam("which"),
-            status=bindparam("said"),
-            provisional=bindparam("guessed"),
+            status=bindparam("after"),
+            provisional=bindparam("is_provisional"),
         )
         connection.execute(entry, kept)
 
 
 class _Rows:
-    """Rows for the tables that an evaluation fills, by person."""
+    """Rows to write to the tables, by person."""
 
     def __init__(self) -> None:
         self.patterns: dict[int, list[dict[str, object]]] = {}
@@ -162,9 +175,9 @@ class _Rows:
 def _rows(found: Explanation, numbers: Mapping[str, int]) -> _Rows:
     rows = _Rows()
     ahead = {(row["user_id"], row["pattern_id"]): row for row in _outlook(found).iter_rows(named=True)}
-    said = write_patterns(found.patterns)
+    texts = write_patterns(found.patterns)
     listed = found.patterns.select("user_id", "id", "status").iter_rows()
-    for (user, id, status), text in zip(listed, said, strict=True):
+    for (user, id, status), text in zip(listed, texts, strict=True):
         theirs = rows.patterns.setdefault(numbers[user], [])
         outlook = ahead[user, id]
         theirs.append(
@@ -173,7 +186,7 @@ def _rows(found: Explanation, numbers: Mapping[str, int]) -> _Rows:
                 "id": id,
                 "place": len(theirs),
                 "status": status,
-                "said": text.decode(),
+                "json": text.decode(),
                 **{name: outlook[name] for name in ("next_due", "if_kept", "if_missed", "expires")},
             }
         )
@@ -183,7 +196,7 @@ def _rows(found: Explanation, numbers: Mapping[str, int]) -> _Rows:
         user, id = row.pop("user_id"), row.pop("pattern_id")
         number = count[user, id] = count.get((user, id), -1) + 1
         rows.journal.setdefault(numbers[user], []).append(
-            {"person": numbers[user], "pattern": id, "number": number, "said": orjson.dumps(row).decode()}
+            {"person": numbers[user], "pattern": id, "number": number, "json": orjson.dumps(row).decode()}
         )
     return rows
 
@@ -195,13 +208,13 @@ def _outlook(found: Explanation) -> pl.DataFrame:
 def _stale(
     found: Explanation, frame: pl.DataFrame, now: datetime, ahead: Mapping[str, int]
 ) -> dict[str, int]:
-    """When time alone may change something for each person next, µs since 1970 UTC.
+    """The next instant at which each person's patterns may change without new data, by name, µs since 1970 UTC.
 
     Args:
-        found: what was found at `now`.
-        frame: the observations up to then.
+        found: the evaluation at `now`.
+        frame: the observations up to `now`.
         now: the evaluation time.
-        ahead: when what is stored already counts next.
+        ahead: time of the first stored observation after `now`, by name.
     """
     offset = (pl.col("local") - pl.col("at").dt.replace_time_zone(None)).dt.total_microseconds()
     offsets = frame.sort("at").group_by("user_id").agg(offset.last().alias("offset"))
@@ -223,14 +236,13 @@ def _save(
     current: Sequence[Person],
     rows: _Rows,
     stale: Mapping[str, int],
-    made: Made,
+    built: BuiltProfiles,
     now: datetime,
 ) -> list[Change]:
-    """Put the new answer in the place of the old one; what differs from what was told."""
+    """Replace the stored result; returns the changes relative to what was last reported."""
     asked = [person.number for person in current]
     there = {p.number: p for p in read_people(connection, people.c.number.in_(asked), locked=True)}
-    # Another process may have evaluated more than was there when this one began, or forgotten somebody, whose number
-    # somebody else may have by now.
+    # Meanwhile another process may have evaluated newer data, or forgotten a person, whose number may be reused.
     still = [p for p in current if p.number in there and there[p.number].name == p.name]
     whose = [p for p in still if there[p.number].evaluated <= p.changed]
     changes = _changes(connection, whose, rows, now)
@@ -239,9 +251,9 @@ def _save(
         connection.execute(delete(table).where(table.c.person.in_(numbers)))
         if entries := [row for number in numbers for row in new.get(number, [])]:
             connection.execute(table.insert(), entries)
-    keep_profiles(connection, whose, made, now)
+    write_profiles(connection, whose, built, now)
     settled = [p.number for p in whose if there[p.number].changed == p.changed]
-    connection.execute(update(told).where(told.c.person.in_(settled)).values(provisional=False))
+    connection.execute(update(notified).where(notified.c.person.in_(settled)).values(provisional=False))
     if whose:
         connection.execute(
             update(people)
@@ -266,11 +278,11 @@ def _save(
 
 
 def _changes(connection: Connection, whose: Sequence[Person], rows: _Rows, now: datetime) -> list[Change]:
-    """What differs between what was told of these people and what is believed now."""
+    """The changes between the last reported statuses of these people and the current ones."""
     numbers = [person.number for person in whose]
     before: dict[int, dict[str, str | None]] = {number: {} for number in numbers}
     for person, id, status in connection.execute(
-        select(told.c.person, told.c.pattern, told.c.status).where(told.c.person.in_(numbers))
+        select(notified.c.person, notified.c.pattern, notified.c.status).where(notified.c.person.in_(numbers))
     ):
         before[person][id] = status
     gone = [
@@ -285,7 +297,7 @@ def _changes(connection: Connection, whose: Sequence[Person], rows: _Rows, now: 
         for row in rows.patterns.get(person.number, []):
             was = before[person.number].get(str(row["id"]))
             if row["status"] != was:
-                changes.append(_change(orjson.loads(str(row["said"])), was, last.get(row["id"]), now))
+                changes.append(_change(orjson.loads(str(row["json"])), was, last.get(row["id"]), now))
         changes += [
             _vanished(old[number, id], before[number][id], now)
             for number, id in sorted(gone)
@@ -297,10 +309,10 @@ def _changes(connection: Connection, whose: Sequence[Person], rows: _Rows, now: 
 def _old(connection: Connection, numbers: set[int]) -> dict[tuple[int, str], dict[str, object]]:
     if not numbers:
         return {}
-    query = select(patterns.c.person, patterns.c.id, patterns.c.said).where(
+    query = select(patterns.c.person, patterns.c.id, patterns.c.json).where(
         patterns.c.person.in_(sorted(numbers))
     )
-    return {(person, id): orjson.loads(said) for person, id, said in connection.execute(query)}
+    return {(person, id): orjson.loads(json) for person, id, json in connection.execute(query)}
 
 
 def _change(
@@ -309,11 +321,11 @@ def _change(
     transition: Mapping[str, object] | None,
     now: datetime,
 ) -> Change:
-    told_of = orjson.loads(str(transition["said"])) if transition is not None else {}
-    left = told_of.get("before") or "expired"  # an episode begins from nothing, or after one that expired
+    entry = orjson.loads(str(transition["json"])) if transition is not None else {}
+    left = entry.get("before") or "expired"  # an episode starts from nothing or from an expired one
     if before is not None and before != left:
-        # The journal, written anew from all that is known, has no such step.
-        told_of = {"at": as_moment(as_number(now)).isoformat(timespec="seconds"), "reason": _ANEW}
+        # Late data changed the journal: it no longer contains the reported status.
+        entry = {"at": as_moment(as_number(now)).isoformat(timespec="seconds"), "reason": _LATE_DATA}
     return Change(
         user_id=str(pattern["user_id"]),
         id=str(pattern["id"]),
@@ -321,8 +333,8 @@ def _change(
         statement=str(pattern["statement"]),
         before=before,
         after=str(pattern["status"]),
-        at=str(told_of.get("at", pattern["last_seen"])),
-        reason=str(told_of.get("reason", "")),
+        at=str(entry.get("at", pattern["last_seen"])),
+        reason=str(entry.get("reason", "")),
         confidence=float(str(pattern["confidence"])),
     )
 

@@ -1,104 +1,108 @@
-"""The person speaks: what they say of themselves and of patterns goes into the store (`pipelines.memory.feedback` reads it)."""
+"""Records feedback: what a person says about themselves and about patterns (`pipelines.memory.feedback` applies it)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
-import polars as pl
 
 from observations.errors import SettingError
 from observations.privacy.redact import redact
 from patterns.candidates import PatternType
-from patterns.model import Pattern, read_patterns
+from patterns.model import Pattern
 from patterns.pattern_frame import PATTERNS
 from pipelines.cli.rule_option import read_rule
 from pipelines.memory.feedback import explicit_id
-from pipelines.store.feedback_rows import Said, Word, drop_word, keep_word
-from pipelines.store.pattern_queries import find, the_person
+from pipelines.memory.feedback_record import FeedbackKind, FeedbackRecord
+from pipelines.store.context import StoreContext
+from pipelines.store.database.feedback_rows import delete_feedback, write_feedback
+from pipelines.store.pattern_queries import PatternQueries
 from pipelines.text.sanitize import plain, shortened
 
-if TYPE_CHECKING:
-    from pipelines.store.store import Store
-
 LONGEST = 200
-"""Characters of a sentence that is remembered."""
+"""Maximum length of a remembered sentence, in characters."""
 
 
-def remember(
-    store: Store,
-    text: str,
-    type: PatternType,
-    user: str | None,
-    rule: Mapping[str, object] | None,
-    until: datetime | None,
-) -> Pattern:
-    """Keep what the person says of themselves (`Store.remember`)."""
-    statement, now = _sentence(text), store.clock()
-    if until is not None and until <= now:
-        raise SettingError(f"--until {until:%Y-%m-%d %H:%M} is past; name a later time, or none")
-    about = {
-        "type": type,
-        "statement": statement,
-        "rule": {"where": {}, "said": statement}
-        if rule is None
-        else read_rule(type, orjson.dumps(rule).decode()),
-        "until": None if until is None else until.isoformat(timespec="seconds"),
-    }
-    who = _speaker(store, user)
-    said = Said(who, explicit_id(who, type, statement), "remembered", now, about)
-    store.database.write(lambda connection: keep_word(connection, said))
-    return _pattern(store, said.pattern, who, now)
+class FeedbackRecorder:
+    """Records and deletes feedback.
+
+    Args:
+        context: of the store.
+        queries: find the pattern that feedback is about.
+
+    """
+
+    def __init__(self, context: StoreContext, queries: PatternQueries) -> None:
+        self._database, self._clock, self._queries = context.database, context.clock, queries
+
+    def remember(
+        self,
+        text: str,
+        type: PatternType,
+        user: str,
+        rule: Mapping[str, object] | None,
+        until: datetime | None,
+    ) -> Pattern:
+        """Store what a person says about themselves (`Store.remember`)."""
+        statement, now = _sentence(text), self._clock()
+        if until is not None and until <= now:
+            raise SettingError(f"--until {until:%Y-%m-%d %H:%M} is in the past; name a later time, or none")
+        about = {
+            "type": type,
+            "statement": statement,
+            "rule": {"where": {}, "said": statement}
+            if rule is None
+            else read_rule(type, orjson.dumps(rule).decode()),
+            "until": None if until is None else until.isoformat(timespec="seconds"),
+        }
+        record = FeedbackRecord(user, explicit_id(user, type, statement), "remembered", now, about)
+        self._database.write(lambda connection: write_feedback(connection, record))
+        return self._queries.find(record.pattern, user, now).pattern
+
+    def undo_remember(self, text: str, type: PatternType, user: str) -> Pattern:
+        """Delete what was remembered; the pattern as it was."""
+        id = explicit_id(user, type, _sentence(text))
+        pattern = self._queries.find(id, user, self._clock()).pattern
+        self._database.write(lambda connection: delete_feedback(connection, user, id, "remembered"))
+        return pattern
+
+    def record(self, kind: FeedbackKind, id: str, user: str) -> Pattern:
+        """Store feedback on a pattern; the pattern with it applied."""
+        now = self._clock()
+        row = self._queries.find(id, user, now).row
+        record = FeedbackRecord(user, row["id"], kind, now, _about(row, kind))
+        self._database.write(lambda connection: write_feedback(connection, record))
+        return self._queries.find(row["id"], user, now).pattern
+
+    def undo(self, kind: FeedbackKind, id: str, user: str) -> Pattern:
+        """Delete feedback on a pattern; the pattern without it."""
+        now = self._clock()
+        found = self._queries.find(id, user, now)
+        which = found.row["id"]
+        if not self._database.write(lambda connection: delete_feedback(connection, user, which, kind)):
+            raise SettingError(f"pattern {which} is not {kind}; there is nothing to undo")
+        try:
+            return self._queries.find(which, user, now).pattern
+        except SettingError:  # only the feedback kept it: no longer significant
+            return found.pattern
 
 
-def take_back(store: Store, text: str, type: PatternType, user: str | None) -> Pattern:
-    """Take back what was remembered (`Store.remember` with `undo`)."""
-    who = the_person(store, user)
-    id = explicit_id(who, type, _sentence(text))
-    pattern = _pattern(store, id, who, store.clock())
-    store.database.write(lambda connection: drop_word(connection, who, id, "remembered"))
-    return pattern
-
-
-def say(store: Store, word: Word, id: str, user: str | None, *, undo: bool) -> Pattern:
-    """Keep a word of the person on a pattern, or take it back; the pattern as it is then."""
-    now = store.clock()
-    _, row = find(store, id, user, now)
-    who, which = row["user_id"], row["id"]
-    if undo:
-        if not store.database.write(lambda connection: drop_word(connection, who, which, word)):
-            raise SettingError(f"pattern {which} is not {word}; there is nothing to undo")
-    else:
-        said = Said(who, which, word, now, _about(row, word))
-        store.database.write(lambda connection: keep_word(connection, said))
-    return _pattern(store, which, who, now)
-
-
-def _about(row: Mapping[str, Any], word: Word) -> dict[str, object]:
+def _about(row: Mapping[str, Any], kind: FeedbackKind) -> dict[str, object]:
     about: dict[str, object] = {"type": row["type"], "rule": row["rule"]}
-    if word == "confirmed":
+    if kind == "confirmed":
         about["pattern"] = {name: row[name] for name in PATTERNS}
     return about
 
 
-def _speaker(store: Store, user: str | None) -> str:
-    """Who speaks: a person that the store need not know yet."""
-    if user is not None:
-        return user
-    return the_person(store, None) if store.people() else "me"
-
-
 def _sentence(text: str) -> str:
-    said = redact(plain(text))
-    if not said:
-        raise SettingError("there is nothing to remember; say it in a sentence, such as 'prefers tea'")
-    if len(said) > LONGEST:
-        raise SettingError(f"{shortened(said, 40)!r} has {len(said)} characters; say it in {LONGEST}")
-    return said[0].upper() + said[1:]
-
-
-def _pattern(store: Store, id: str, user: str, now: datetime) -> Pattern:
-    found, row = find(store, id, user, now)
-    return next(read_patterns(found.frame.filter(pl.col("id") == row["id"])))
+    """The text on one line, without secrets, starting with a capital letter."""
+    sentence = redact(plain(text))
+    if not sentence:
+        raise SettingError("the text is empty; write a sentence, such as 'prefers tea'")
+    if len(sentence) > LONGEST:
+        raise SettingError(
+            f"{shortened(sentence, 40)!r} has {len(sentence)} characters; at most {LONGEST} are allowed"
+        )
+    return sentence[0].upper() + sentence[1:]

@@ -1,4 +1,4 @@
-"""A change of what is believed, as the stream says it."""
+"""A status change of a pattern, as the stream reports it."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ class Change:
     """One status change of one pattern.
 
     Attributes:
-        user_id: whose pattern.
+        user_id: the person.
         id: the pattern's id.
-        type: its type.
-        statement: its sentence.
-        before: the status that was said last; null if none was.
-        after: the status now; null if it is no pattern any more.
-        at: when it came to be so, RFC 3339: the time of the observation, or the moment at which time alone did it.
+        type: the pattern's type.
+        statement: the pattern's sentence.
+        before: the last reported status; `None` if none was reported.
+        after: the status now; `None` if the pattern no longer exists.
+        at: when it changed, RFC 3339: the time of the observation, or the moment at which it became due or expired.
         reason: why.
         confidence: at the evaluation.
-        provisional: whether it was told from one observation and what was stored, before the whole was evaluated.
+        provisional: true if derived from one new observation and the last evaluation; a full evaluation follows.
 
     """
 
@@ -37,5 +37,5 @@ class Change:
     provisional: bool = False
 
     def to_json(self) -> str:
-        """The change as one line of JSON, without the line's end."""
+        """The change as one line of JSON, without the newline."""
         return orjson.dumps(self).decode()

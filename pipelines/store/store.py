@@ -1,68 +1,57 @@
-"""The store: what was observed of whom, and what is believed."""
+"""`Store`: observations, patterns, and everything derived from them, in one database."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from datetime import UTC, date, datetime, timedelta
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
 
-import orjson
 import polars as pl
-from sqlalchemy import ColumnElement, Connection, func, select
 
-from observations.errors import SchemaError, StoreError
-from observations.ingest.tabular.contract_fields import observe_rows
-from observations.ingest.tabular.row_buffer import RawRows
-from observations.ingest.toolkit.reader import ReadOptions, complete
 from observations.model import Observation
-from observations.schema import (
-    check_observations,
-    concat_observations,
-    empty_observations,
-    unique_observations,
-)
+from observations.schema import check_observations
+from patterns.candidates import PatternType
+from patterns.model import Pattern
 from patterns.settings import Settings
+from pipelines.detection import Detection
+from pipelines.memory.predict import Prediction
+from pipelines.memory.profile import Profile
 from pipelines.parallel import PEOPLE_AT_ONCE
-from pipelines.store.answering import Answers
-from pipelines.store.connection import Database, default_place
-from pipelines.store.evaluation import evaluate_people, note_told, people_to_evaluate
-from pipelines.store.insert import Added, Position, insert_observations, keep_position, read_position
-from pipelines.store.instants import as_moment
-from pipelines.store.observation_queries import Person, parts, read_observations, read_people
-from pipelines.store.provisional import foretell
-from pipelines.store.schema import people
+from pipelines.store.archive import Archived, archive_observations
+from pipelines.store.audit import Audit, audit
+from pipelines.store.change_feed import ChangeFeed
+from pipelines.store.context import Clock, StoreContext, clock_at
+from pipelines.store.database.connection import Database
+from pipelines.store.database.insert import Added, Position
+from pipelines.store.database.location import default_place
+from pipelines.store.forget.request import ForgetRequest
+from pipelines.store.forgetting import Forgetting, Forgotten
+from pipelines.store.pattern_queries import PatternQueries, Shown
+from pipelines.store.profiles import Profiles
+from pipelines.store.record_feedback import FeedbackRecorder
 from pipelines.store.status_change import Change
-
-if TYPE_CHECKING:
-    from pipelines.store.archive import Archived
-    from pipelines.store.audit import Audit
-    from pipelines.store.forget.forget import Forgotten
+from pipelines.store.stored_observations import StoredObservations, frame_of
+from pipelines.store.users import DEFAULT_USER, AllUsers, Users
 
 
-def clock_at(moment: datetime | None) -> Callable[[], datetime]:
-    """A clock that stands still at the moment; the machine's if there is none."""
-    return (lambda: datetime.now(UTC)) if moment is None else (lambda: moment)
+class Store:
+    """Observations and everything derived from them, in one database; a context manager.
 
+    Each method that reads or changes the data of a person acts for one `user`: ``"me"`` unless another is named.
+    An unknown user has no observations, no patterns and an empty profile; no method and no message reveals the
+    names or data of other users. Operators pass `ALL_USERS` to the methods that accept it, or use `people`, which
+    lists the users, and `evaluate`, `changes` and `archive`, which act on all of them.
 
-class _RehearsedError(Exception):
-    """Undoes a rehearsal."""
-
-
-class Store(Answers):
-    """Observations and what follows from them, in one database; a context manager.
-
-    It may be read from many threads and processes while one or more write.
+    Many threads and processes may read a store while others write.
 
     Args:
-        place: a file, or a URL such as ``postgresql+psycopg://host/name``; the user's data folder if null.
-        settings: the numbers that patterns are judged by.
-        clock: says what time it is; the machine's if null.
+        place: a file, or a URL such as ``postgresql+psycopg://host/name``; `None` for a file in the user's data folder.
+        settings: thresholds and weights by which patterns are judged.
+        clock: returns the current time, aware; `None` for the system clock.
 
     Raises:
-        StoreError: it cannot be opened, is no store, or was written by a newer habitus.
+        StoreError: it cannot be opened, is not a store, or was written by a newer habitus.
     """
 
     def __init__(
@@ -70,11 +59,19 @@ class Store(Answers):
         place: str | Path | None = None,
         *,
         settings: Settings | None = None,
-        clock: Callable[[], datetime] | None = None,
+        clock: Clock | None = None,
     ) -> None:
-        self.database = Database(place if place is not None else default_place())
-        self.settings = settings or Settings()
-        self.clock = clock or clock_at(None)
+        self._context = StoreContext(
+            Database(place if place is not None else default_place()),
+            settings or Settings(),
+            clock or clock_at(None),
+        )
+        self._observations = StoredObservations(self._context)
+        self._feed = ChangeFeed(self._context)
+        self._queries = PatternQueries(self._context, self._observations)
+        self._profiles = Profiles(self._context)
+        self._feedback = FeedbackRecorder(self._context, self._queries)
+        self._forgetting = Forgetting(self._context)
 
     def __enter__(self) -> Store:
         return self
@@ -85,217 +82,331 @@ class Store(Answers):
         self.close()
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self.database.close()
+
+    @property
+    def database(self) -> Database:
+        """The database."""
+        return self._context.database
+
+    @property
+    def settings(self) -> Settings:
+        """Thresholds and weights by which patterns are judged."""
+        return self._context.settings
+
+    @property
+    def clock(self) -> Clock:
+        """Returns the current time, aware."""
+        return self._context.clock
+
+    # --- observations -----------------------------------------------------------------------------------------
 
     def observe(
         self, observations: pl.DataFrame | Iterable[Observation | Mapping[str, object]], *, tz: str = "UTC"
     ) -> list[Change]:
-        """Take in observations and evaluate the people they are of; what changed in what is believed of them.
+        """Add observations, evaluate the people they are about, and return the status changes.
 
         Args:
-            observations: an observation frame, or records of the contract (section 1), in any order. What is
-                there already is passed over.
-            tz: zone of times that come without one, in records.
+            observations: an observation frame, or records of the contract (section 1), in any order. Records that
+                the store has already are skipped.
+            tz: zone of times without one, in records.
 
         Raises:
-            SchemaError: a record cannot be read; none is stored then.
+            SchemaError: a record cannot be read; nothing is stored then.
             StoreError: the store cannot be written.
         """
         frame = (
             check_observations(observations)
             if isinstance(observations, pl.DataFrame)
-            else _frame(observations, tz)
+            else frame_of(observations, tz)
         )
         self.add(frame)
         return self.changes()
 
-    def changes(self) -> list[Change]:
-        """Evaluate whom it is time to, and say what changed since this was said last."""
-        changes = [change for part in self.evaluate() for change in part]
-        self.note_told(changes)
-        return changes
-
     def add(self, frame: pl.DataFrame, position: Position | None = None) -> Added:
-        """Write the records of an observation frame durably, without evaluating them.
+        """Add the records of an observation frame without evaluating them; they are durable when this returns.
 
         Args:
-            frame: an observation frame (`observations.schema`), in any order. What is there already is passed over.
-            position: how far the source they come from has been read; kept together with them.
+            frame: an observation frame (`observations.schema`), in any order. Records that the store has already are
+                skipped.
+            position: how far the source of these records has been read; stored in the same transaction.
         """
-        now = self.clock()
+        return self._observations.add(frame, position)
 
-        def work(connection: Connection) -> Added:
-            if position is not None:
-                keep_position(connection, position, now)
-            return insert_observations(connection, frame)
+    def observations(self, user: Users = DEFAULT_USER, *, as_of: datetime | None = None) -> pl.DataFrame:
+        """The observations of a user up to `as_of` (all if `None`), one row per id, in canonical order.
 
-        return self.database.write(work)
+        Args:
+            user: name of the user, or `ALL_USERS`.
+            as_of: aware.
+        """
+        return self._observations.read(user, as_of)
 
-    def position(self, label: str) -> Position | None:
-        """How far the source of that name has been read; null if it never was."""
-        with self.database.reading() as connection:
-            return read_position(connection, label)
-
-    def keep_position(self, position: Position) -> None:
-        """Remember how far a source has been read."""
-        now = self.clock()
-        self.database.write(lambda connection: keep_position(connection, position, now))
+    def people(self) -> list[str]:
+        """The names of all users, sorted."""
+        return self._observations.people()
 
     def newest(self) -> datetime | None:
-        """When the newest observation of anybody is; null if there is none."""
-        with self.database.reading() as connection:
-            newest = connection.execute(select(func.max(people.c.newest))).scalar()
-        return None if newest is None else as_moment(newest)
+        """The time of the newest observation of all users, or `None`."""
+        return self._observations.newest()
 
-    def foretell(self, new: pl.DataFrame) -> list[Change]:
-        """The status changes that a few new observations bring at once, before anything is evaluated."""
-        with self.database.reading() as connection:
-            return foretell(connection, new, self.clock())
+    def position(self, label: str) -> Position | None:
+        """How far the source with this label has been read, or `None`."""
+        return self._observations.position(label)
 
-    def rehearse(self, frame: pl.DataFrame) -> None:
-        """Do what it takes to store and answer an observation, and undo it: the first time takes three times as long.
+    def write_position(self, position: Position) -> None:
+        """Store how far a source has been read."""
+        self._observations.write_position(position)
+
+    # --- status changes ---------------------------------------------------------------------------------------
+
+    def changes(self) -> list[Change]:
+        """Evaluate all users who need it; the status changes since the last report."""
+        return self._feed.changes()
+
+    def evaluate(
+        self, *, only_grown: bool = False, unnotified: bool = False, at_once: int = PEOPLE_AT_ONCE
+    ) -> Iterator[list[Change]]:
+        """Evaluate all users who need it; yields the status changes since the last report, part by part.
+
+        Args:
+            only_grown: only users with so many new observations that they should not wait.
+            unnotified: also users with status changes that were stored but not reported, because a process died.
+            at_once: observations in one evaluation.
+        """
+        return self._feed.evaluate(only_grown=only_grown, unnotified=unnotified, at_once=at_once)
+
+    def mark_notified(self, changes: Sequence[Change]) -> None:
+        """Store that these changes were reported: they are not reported again."""
+        self._feed.mark_notified(changes)
+
+    def provisional_changes(self, new: pl.DataFrame) -> list[Change]:
+        """The status changes that a few new observations imply, before an evaluation."""
+        return self._feed.provisional(new)
+
+    def warm_up(self, frame: pl.DataFrame) -> None:
+        """Store observations and roll back, so that the first real ones are not three times as slow as later ones.
 
         Args:
             frame: an observation frame.
         """
+        self._feed.warm_up(frame)
 
-        def work(connection: Connection) -> None:
-            insert_observations(connection, frame)
-            foretell(connection, frame, self.clock())
-            raise _RehearsedError
+    # --- patterns ---------------------------------------------------------------------------------------------
 
-        with suppress(
-            _RehearsedError, StoreError
-        ):  # what is wrong with the store is said when it is in earnest
-            self.database.write(work)
-
-    def evaluate(
-        self, *, only_grown: bool = False, untold: bool = False, at_once: int = PEOPLE_AT_ONCE
-    ) -> Iterator[list[Change]]:
-        """Evaluate the people of whom something may have changed; part by part, what differs from what was told last.
+    def patterns(
+        self, user: Users = DEFAULT_USER, *, as_of: datetime | None = None, status: str | None = None
+    ) -> Detection:
+        """The patterns of a user: those of `pipelines.detect` for the same observations, with feedback applied.
 
         Args:
-            only_grown: only those of whom so much is new that it should not wait.
-            untold: else, those too of whom something was found and not told, because a process died in between.
-            at_once: observations that are evaluated in one go.
+            user: name of the user, or `ALL_USERS`.
+            as_of: the evaluation time, aware; `None` for now. Later observations are ignored.
+            status: only patterns with this status.
         """
-        now = self.clock()
-        with self.database.reading() as connection:
-            whose = people_to_evaluate(connection, now, only_grown=only_grown, untold=untold)
-        return evaluate_people(self.database, whose, now, self.settings, at_once)
+        return self._queries.patterns(user, self._context.moment(as_of), status)
 
-    def note_told(self, changes: Sequence[Change]) -> None:
-        """Keep that these changes reached their reader: they are not told again."""
-        if changes:
-            self.database.write(lambda connection: note_told(connection, changes))
+    def show(self, id: str, user: str = DEFAULT_USER, *, as_of: datetime | None = None) -> Shown:
+        """One pattern and everything behind it.
 
-    def people(self) -> list[str]:
-        """The names of the people in the store, in alphabetical order."""
-        with self.database.reading() as connection:
-            return [person.name for person in read_people(connection)]
+        Args:
+            id: the pattern's id, or a prefix of it.
+            user: name of the user.
+            as_of: the evaluation time, aware; `None` for now.
 
-    def observations(self, user: str | None = None, *, as_of: datetime | None = None) -> pl.DataFrame:
-        """The observations of a person (or of everybody) up to a moment, one row each, in canonical order."""
-        with self.database.reading() as connection:
-            frames = [
-                read_observations(connection, part, as_of)
-                for part in parts(self._whose(connection, user), PEOPLE_AT_ONCE)
-            ]
-        # Again, for a version that was not chosen may have been alone in a feature.
-        return concat_observations([unique_observations(concat_observations(frames))])
+        Raises:
+            SettingError: the user has no such pattern, or several.
+        """
+        return self._queries.show(id, user, self._context.moment(as_of))
+
+    def history(self, id: str, user: str = DEFAULT_USER, *, as_of: datetime | None = None) -> pl.DataFrame:
+        """The status changes of one pattern and the feedback on it, in order of time.
+
+        Args:
+            id, user, as_of: as for `show`.
+
+        Returns:
+            `patterns.explain.JOURNAL`; in rows of feedback, `after` is its kind.
+
+        Raises:
+            SettingError: as for `show`.
+        """
+        return self._queries.history(id, user, self._context.moment(as_of))
+
+    def profile(self, user: str = DEFAULT_USER, *, as_of: datetime | None = None) -> Profile:
+        """What an assistant is told about a user: ``.markdown()`` or ``.json()``, within a budget of tokens.
+
+        It is cached and rebuilt only after a change; `pipelines.store.fast_profile` reads the cache without this class.
+
+        Args:
+            user: name of the user. The profile of an unknown user is empty.
+            as_of: the evaluation time, aware; `None` for now.
+        """
+        return self._profiles.profile(user, self._context.moment(as_of), cache=as_of is None)
+
+    def predict(
+        self, user: Users = DEFAULT_USER, *, days: int = 7, as_of: datetime | None = None
+    ) -> list[Prediction]:
+        """What a user will probably do in the coming days, in order of time.
+
+        Args:
+            user: name of the user, or `ALL_USERS`.
+            days: how many days ahead.
+            as_of: the evaluation time, aware; `None` for now.
+
+        Raises:
+            SettingError: `days` is not between 1 and 366.
+        """
+        return self._queries.predict(user, days, self._context.moment(as_of))
+
+    def backtest(
+        self, user: Users = DEFAULT_USER, *, days: int = 28, as_of: datetime | None = None
+    ) -> pl.DataFrame:
+        """How often the predictions of past days came true, by probability (`pipelines.memory.backtest.BACKTEST`).
+
+        Args:
+            user: name of the user, or `ALL_USERS`.
+            days: how many days back.
+            as_of: the end of the last day, aware; `None` for now.
+
+        Raises:
+            SettingError: `days` is not between 1 and 366.
+        """
+        return self._queries.backtest(user, days, self._context.moment(as_of))
+
+    # --- feedback ---------------------------------------------------------------------------------------------
+
+    def remember(
+        self,
+        text: str,
+        type: PatternType = "preference",
+        *,
+        user: str = DEFAULT_USER,
+        rule: Mapping[str, object] | None = None,
+        until: datetime | None = None,
+        undo: bool = False,
+    ) -> Pattern:
+        """Store what a user says about themselves, as a confirmed pattern with confidence 1.
+
+        Args:
+            text: the sentence.
+            type: type of the pattern.
+            user: name of the user; may be new to the store.
+            rule: the rule (contract, section 3) against which behavior is compared.
+            until: when it expires, aware; `None` for never.
+            undo: delete it instead.
+
+        Raises:
+            SettingError: the text is empty, the rule is not of that type, or there is nothing to delete.
+        """
+        if undo:
+            return self._feedback.undo_remember(text, type, user)
+        return self._feedback.remember(text, type, user, rule, until)
+
+    def confirm(self, id: str, user: str = DEFAULT_USER, *, undo: bool = False) -> Pattern:
+        """Store that a pattern is right: it is confirmed whatever its count. Returns the pattern.
+
+        Args:
+            id, user: as for `show`.
+            undo: delete this feedback instead.
+
+        Raises:
+            SettingError: the user has no such pattern, or several; or there is nothing to undo.
+        """
+        return (
+            self._feedback.undo("confirmed", id, user)
+            if undo
+            else self._feedback.record("confirmed", id, user)
+        )
+
+    def dismiss(self, id: str, user: str = DEFAULT_USER, *, undo: bool = False) -> Pattern:
+        """Store that a pattern is unwanted: it is hidden until later observations confirm it on their own.
+
+        Args, raises: as for `confirm`.
+        """
+        return (
+            self._feedback.undo("dismissed", id, user)
+            if undo
+            else self._feedback.record("dismissed", id, user)
+        )
+
+    def pin(self, id: str, user: str = DEFAULT_USER, *, undo: bool = False) -> Pattern:
+        """Store that a pattern comes first in the profile.
+
+        Args, raises: as for `confirm`.
+        """
+        return self._feedback.undo("pinned", id, user) if undo else self._feedback.record("pinned", id, user)
+
+    # --- retention --------------------------------------------------------------------------------------------
 
     def forget(
         self,
         *,
-        user: str | None = None,
+        user: Users,
         people: Sequence[str] = (),
         since: date | None = None,
         until: date | None = None,
         pattern: str | None = None,
         dry_run: bool = False,
     ) -> Forgotten:
-        """Forget a user; or a person, a span of time or a pattern in that user's records, or in everybody's.
+        """Forget a user; or a person, a span of time or a pattern in the records of that user.
 
-        What is left is evaluated anew, no byte of the rest is left in the files of the store, and it is not let in
-        again when the same export is read once more (`pipelines.store.forget.suppression`).
+        The rest is re-evaluated, no byte of it remains in the files of the store, and reading the same export again
+        does not bring it back (`pipelines.store.forget.suppression`).
 
         Args:
-            user: whose records.
-            people: addresses and names of a person in them.
+            user: name of the user, or `ALL_USERS`; no default, since with nothing else the whole user is forgotten.
+            people: addresses and names of a person in these records.
             since: the first day, on the user's calendar.
-            until: the last day; now if null.
-            pattern: id of a pattern, or the beginning of it: what supports it is forgotten with it.
-            dry_run: only say what would be forgotten.
+            until: the last day; `None` for now.
+            pattern: id of a pattern, or a prefix of it: forgotten with the observations that support it.
+            dry_run: only count what would be forgotten.
 
         Raises:
-            SettingError: it is nothing or two things at once, or there is no such user or pattern.
+            SettingError: nothing is named or more than one thing; or the user has no such pattern.
             StoreError: the store or an archive cannot be read or written; nothing is forgotten then.
         """
-        from pipelines.store.forget.forget import finish, forget
-        from pipelines.store.forget.request import Wish
-
-        wish = Wish(user, tuple(people), since, until, pattern)
-        if not dry_run:
-            finish(self.database, self.clock(), self.settings)
-        return forget(self.database, wish, self.clock(), self.settings, dry_run=dry_run)
+        request = ForgetRequest(_name(user), tuple(people), since, until, pattern)
+        return self._forgetting.forget(request, dry_run=dry_run)
 
     def finish_forgetting(self) -> tuple[str, ...] | None:
-        """Do what a crash kept a forgetting from; in words, where something may still be. Null if there was nothing."""
-        from pipelines.store.forget.forget import finish
+        """Complete an interrupted `forget`: where erased data may remain, in words; `None` if there is none."""
+        return self._forgetting.finish()
 
-        return finish(self.database, self.clock(), self.settings)
-
-    def allow_again(self, *, user: str | None = None, people: Sequence[str] = ()) -> int:
-        """Let in again what was forgotten: of a user, of a person, or all of it; how many rules kept it out."""
-        from pipelines.store.forget.forget import allow_again
-
-        return allow_again(self.database, user, people)
-
-    def archive(self, older_than: timedelta, to: Path | None = None) -> Archived:
-        """Move old observations into Parquet files, a month each. Every answer stays what it is.
+    def allow_again(self, *, user: Users, people: Sequence[str] = ()) -> int:
+        """Delete entries of the suppression list, so that the next reading of a source stores what they kept out.
 
         Args:
-            older_than: how old an observation has to be, not negative.
-            to: the folder; the one beside the store if null.
+            user: for whose records; `ALL_USERS` for all entries, including those that apply to all users.
+            people: only entries about these addresses and names.
+
+        Returns:
+            The number of entries deleted.
+        """
+        return self._forgetting.allow_again(_name(user), people)
+
+    def archive(self, older_than: timedelta, to: Path | None = None) -> Archived:
+        """Move old observations of all users into Parquet files, one per month. Every answer stays the same.
+
+        Args:
+            older_than: minimum age, not negative.
+            to: the folder; `None` for the one beside the store.
 
         Raises:
             StoreError: the database or a file cannot be read or written. Nothing is lost then.
         """
-        from pipelines.store.archive import archive_observations
-
         self.finish_forgetting()
         return archive_observations(self.database, self.clock() - older_than, to)
 
-    def audit(self, user: str | None = None) -> Audit:
-        """What is stored of a user (of everybody if null): kinds, counts, spans, for how long, and where.
+    def audit(self, user: Users = DEFAULT_USER) -> Audit:
+        """What is stored about a user: kinds, counts, time spans, retention and files.
 
-        Raises:
-            SettingError: nothing is stored of that user.
+        Args:
+            user: name of the user, or `ALL_USERS`.
         """
-        from pipelines.store.audit import audit
-
         return audit(self.database, user)
 
-    @staticmethod
-    def _whose(connection: Connection, user: str | None) -> list[Person]:
-        conditions: list[ColumnElement[bool]] = [] if user is None else [people.c.name == user]
-        return read_people(connection, *conditions)
 
-
-def _frame(records: Iterable[Observation | Mapping[str, object]], tz: str) -> pl.DataFrame:
-    rows = RawRows()
-    for number, record in enumerate(records, 1):
-        said = record.model_dump(mode="json") if isinstance(record, Observation) else record
-        rows.add(number, orjson.loads(orjson.dumps(said)))
-    if not len(rows):
-        return empty_observations()
-    batch = observe_rows(rows.take(), "record", _options(tz))
-    for note in batch.notes:
-        if note.level == "reject":
-            raise SchemaError(f"record {note.line}: {note.message}")
-    return complete(batch.observations, _options(tz))
-
-
-def _options(tz: str) -> ReadOptions:
-    return ReadOptions(until=datetime.max.replace(tzinfo=UTC), tz=tz)
+def _name(user: Users) -> str | None:
+    return None if isinstance(user, AllUsers) else user

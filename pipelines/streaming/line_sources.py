@@ -17,7 +17,7 @@ from typing import BinaryIO, Protocol
 import orjson
 
 from observations.ingest.json_logs.ndjson import LONGEST_LINE
-from pipelines.store.insert import Position
+from pipelines.store.database.insert import Position
 
 PIECE_BYTES = 2**21
 """About ten thousand observations: enough for writing them to be worth a transaction."""
@@ -218,7 +218,7 @@ class Tail:
 
     def _resume(self, position: Position) -> None:
         """Go on where an earlier run stopped: in the file, or in what it was renamed to since."""
-        said = orjson.loads(position.said)
+        said = orjson.loads(position.json)
         for path in (self._path, *sorted(self._path.parent.glob(f"{_escaped(self._path.name)}*"))):
             if self._is_the_one(path, said, position.offset) and self._open(path):
                 self._offset, self._lines = position.offset, position.lines

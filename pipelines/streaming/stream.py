@@ -29,7 +29,7 @@ import polars as pl
 
 from observations.ingest.json_logs.ndjson import NdjsonReading
 from observations.ingest.toolkit.reader import Note, ReadOptions, complete
-from pipelines.store.insert import LONGEST_NAME
+from pipelines.store.database.insert import LONGEST_NAME
 from pipelines.store.status_change import Change
 from pipelines.store.store import Store
 from pipelines.streaming.line_sources import Lines, LineSource
@@ -102,7 +102,7 @@ class Stream:
     def rehearse(self) -> None:
         """Go through an answer once, without leaving anything behind: the first takes three times as long as the others."""
         read = NdjsonReading(self.source.label, self.options).batch(_REHEARSED, 1, 1)
-        self.store.rehearse(complete(read.observations, self.options))
+        self.store.warm_up(complete(read.observations, self.options))
 
     def run(self) -> Streamed:
         """Read until the input ends or a signal asks to stop.
@@ -157,7 +157,7 @@ class Stream:
         if 0 < len(added) <= FEW:
             if len(added) < frame.height:
                 frame = frame.filter([key in added.new for key in frame.select("user_id", "id").iter_rows()])
-            self._tell(self.store.foretell(frame))
+            self._tell(self.store.provisional_changes(frame))
         if added.grown and not self.evaluator.busy:
             self._ask(only_grown=True)
 
@@ -187,7 +187,7 @@ class Stream:
             self._hear_soon()
         if self.source.ended and not self._is_stopped():
             self._foretold.clear()
-            for changes in self.store.evaluate(untold=True, at_once=AT_ONCE):
+            for changes in self.store.evaluate(unnotified=True, at_once=AT_ONCE):
                 self._tell(changes)
                 if self._is_stopped():
                     return
@@ -200,7 +200,7 @@ class Stream:
         if not changes:
             return
         self.tell(changes)
-        self.store.note_told(changes)
+        self.store.mark_notified(changes)
         self.result.changes += len(changes)
         self._foretold.update(((c.user_id, c.id), c.after) for c in changes if c.provisional)
 

@@ -15,7 +15,7 @@ from observations.ingest.discovery import find_sources
 from observations.ingest.ical.calendar import CALENDAR
 from observations.ingest.read import ReadingReport, read_sources
 from observations.ingest.toolkit.reader import ReadOptions
-from pipelines.store.insert import Position
+from pipelines.store.database.insert import Position
 from pipelines.store.status_change import Change
 from pipelines.store.store import Store
 
@@ -114,7 +114,7 @@ def _sync(
 ) -> SyncedSource:
     label, signature = f"sync:{name}", _signature(name, options)
     last = store.position(label)
-    if last is not None and signature is not None and last.said == signature:
+    if last is not None and signature is not None and last.json == signature:
         return SyncedSource(name, unchanged=True)
     found = find_sources([name])
     own, new, forgotten, refused = ReadingReport(), 0, 0, 0
@@ -128,7 +128,7 @@ def _sync(
             progress(batch.observations.height)
     report.sources.update(own.sources)
     settled = signature if _is_settled(own) else None
-    store.keep_position(Position(label, 0, own.observations, settled or "null"))
+    store.write_position(Position(label, 0, own.observations, settled or "null"))
     return SyncedSource(name, own.observations, new, forgotten, own.count("reject") + refused)
 
 

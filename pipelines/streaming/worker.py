@@ -30,8 +30,9 @@ import orjson
 
 from observations.errors import HabitusError, StoreError
 from patterns.settings import Settings
+from pipelines.store.context import clock_at
 from pipelines.store.status_change import Change
-from pipelines.store.store import Store, clock_at
+from pipelines.store.store import Store
 
 AT_ONCE = 50_000
 """Observations that are evaluated in one go: what changed is told within a second or so."""
@@ -155,12 +156,12 @@ def serve() -> None:
         with Store(
             greeting["place"], settings=Settings(**greeting["settings"]), clock=clock_at(as_of)
         ) as store:
-            untold = True  # by a process that died
+            unnotified = True  # by a process that died
             for line in sys.stdin.buffer:
                 only_grown = orjson.loads(line)["only_grown"]
-                for changes in store.evaluate(only_grown=only_grown, untold=untold, at_once=AT_ONCE):
+                for changes in store.evaluate(only_grown=only_grown, unnotified=unnotified, at_once=AT_ONCE):
                     _answer({"changes": [asdict(change) for change in changes]})
-                untold &= only_grown
+                unnotified &= only_grown
                 _answer({"done": True})
     except BrokenPipeError:
         sys.stdout = None  # nobody listens any more; nothing is left to flush

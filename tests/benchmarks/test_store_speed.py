@@ -30,7 +30,7 @@ from observations.export import to_ndjson
 from observations.schema import concat_observations
 from patterns.explain import explain
 from pipelines import Store
-from pipelines.store.store import clock_at
+from pipelines.store.context import clock_at
 from pipelines.streaming.line_sources import Pipe
 from pipelines.streaming.stream import Stream
 from pipelines.streaming.worker import Evaluator
@@ -119,7 +119,7 @@ class Filled:
                 store.add(log(min(rows - start, 50_000), 100 + start))
             store.add(concat_observations(askers))
             for changes in store.evaluate():
-                store.note_told(changes)
+                store.mark_notified(changes)
 
     def questions(self) -> Sequence[bytes]:
         """For each person who is one morning away, that morning."""

@@ -1,10 +1,10 @@
-"""What is forgotten, out of every place in which the store has it, within one transaction.
+"""Erases what a request names from every place in the store, in one transaction.
 
 ::
 
-    observations, archives ─► what goes, what is altered ─► people who are touched
-                                                               │
-       words, read positions ◄── patterns they had and have ◄──┘ evaluated without it
+    observations, archives ─► deleted and altered records ─► people affected
+                                                                 │
+    feedback, read positions ◄── patterns before and after ◄─────┘
 """
 
 from __future__ import annotations
@@ -25,15 +25,13 @@ from patterns.model import write_patterns
 from patterns.rules.sameness import is_same
 from patterns.settings import Settings
 from pipelines.parallel import PEOPLE_AT_ONCE
-from pipelines.store.codec import encode
-from pipelines.store.forget.observation_filter import Sifted, sift
-from pipelines.store.forget.request import Meant, Wish
-from pipelines.store.forget.suppression import Mentions, Seal
-from pipelines.store.insert import insert_observations
-from pipelines.store.instants import as_number
-from pipelines.store.observation_queries import Person, parts, read_observations, read_stored
-from pipelines.store.parquet_archive import drop_file, read_archives, read_file, write_file
-from pipelines.store.schema import (
+from pipelines.store.database.codec import encode
+from pipelines.store.database.insert import insert_observations
+from pipelines.store.database.instants import as_number
+from pipelines.store.database.observation_queries import Person, parts, read_observations, read_stored
+from pipelines.store.database.parquet_archive import drop_file, read_archives, read_file, write_file
+from pipelines.store.database.schema import (
+    feedback,
     journal,
     metadata,
     observations,
@@ -42,23 +40,25 @@ from pipelines.store.schema import (
     profile,
     shapes,
     sources,
-    words,
 )
+from pipelines.store.forget.observation_filter import Filtered, filter_observations
+from pipelines.store.forget.request import ForgetRequest, ResolvedRequest
+from pipelines.store.forget.suppression import DigestKey, Mentions
 
 Pattern = Mapping[str, Any]
-"""A pattern, or what a word is about, as JSON has it."""
+"""A pattern, or `FeedbackRecord.about`, as parsed JSON."""
 
 _OF_A_PERSON = [table for table in metadata.sorted_tables if "person" in table.c]
 
 
 @dataclass(frozen=True)
 class Count:
-    """How much was forgotten in one place.
+    """How much was erased in one place.
 
     Attributes:
         place: where.
-        gone: things that are gone.
-        altered: things that are left and say less, or something else.
+        gone: rows deleted.
+        altered: rows changed.
 
     """
 
@@ -67,87 +67,87 @@ class Count:
     altered: int = 0
 
 
-class TakingOut:
-    """Takes out what is meant, or only looks what that would be.
+class Eraser:
+    """Erases what a request resolves to, or only counts it.
 
     Args:
-        connection: in a writing transaction with the observations locked; in any, to look.
-        meant: what.
-        wish: how it was said.
-        seal: the store's.
+        connection: in a writing transaction with the observations locked; any transaction for a dry run.
+        resolved: the people, rules and pattern.
+        request: the request.
+        key: the key of the suppression list.
         now: the evaluation time.
-        settings: the numbers that patterns are judged by.
-        only_look: change nothing.
+        settings: thresholds and weights.
+        dry_run: change nothing.
 
     """
 
     def __init__(
         self,
         connection: Connection,
-        meant: Meant,
-        wish: Wish,
-        seal: Seal,
+        resolved: ResolvedRequest,
+        request: ForgetRequest,
+        key: DigestKey,
         now: datetime,
         settings: Settings,
         *,
-        only_look: bool = False,
+        dry_run: bool = False,
     ) -> None:
         self._connection = connection
-        self._meant = meant
-        self._wish = wish
-        self._seal = seal
+        self._resolved = resolved
+        self._request = request
+        self._key = key
         self._now = now
         self._settings = settings
-        self._only_look = only_look
+        self._dry_run = dry_run
         self._gone: Counter[str] = Counter()
         self._altered: Counter[str] = Counter()
-        self._named = Mentions(meant.rules, seal)
-        self._ids: dict[str, set[str]] = {}  # of observations that are gone, by user
-        self._names: set[str] = set()  # of the users of whom observations are gone or altered
-        self.touched: set[int] = set()  # numbers of the people of whom something is forgotten
+        self._named = Mentions(resolved.rules, key)
+        self._ids: dict[str, set[str]] = {}  # ids of deleted observations, by user
+        self._names: set[str] = set()  # users with deleted or altered observations
+        self.touched: set[int] = set()  # numbers of the people of whom something was erased
 
     def run(self) -> tuple[Count, ...]:
-        """Do it; how much it was in each place."""
-        for part in parts(self._meant.whose, PEOPLE_AT_ONCE):
-            self._out_of_database(part)
-        self._out_of_archives()
-        self._out_of_positions()
-        looked_at = self._names | self._people_with_words()
-        for part in parts([p for p in self._meant.whose if p.name in looked_at], PEOPLE_AT_ONCE):
-            self._out_of_beliefs(part)
-        places = ("observations", "archives", "patterns", "journal", "profile", "words", "read positions")
+        """Erase, and return the counts by place."""
+        for part in parts(self._resolved.whose, PEOPLE_AT_ONCE):
+            self._erase_observations(part)
+        self._erase_archived()
+        self._erase_positions()
+        looked_at = self._names | self._people_with_feedback()
+        for part in parts([p for p in self._resolved.whose if p.name in looked_at], PEOPLE_AT_ONCE):
+            self._erase_patterns(part)
+        places = ("observations", "archives", "patterns", "journal", "profile", "feedback", "read positions")
         return tuple(Count(place, self._gone[place], self._altered[place]) for place in places)
 
-    def _out_of_database(self, part: list[Person]) -> None:
-        sifted = self._sifted(read_stored(self._connection, part))
-        self._count("observations", sifted)
-        if not self._only_look and not sifted.is_untouched:
-            self._delete(part, pl.concat([sifted.gone, sifted.before]))
-            insert_observations(self._connection, sifted.after)
+    def _erase_observations(self, part: list[Person]) -> None:
+        filtered = self._filtered(read_stored(self._connection, part))
+        self._count("observations", filtered)
+        if not self._dry_run and not filtered.is_untouched:
+            self._delete(part, pl.concat([filtered.gone, filtered.before]))
+            insert_observations(self._connection, filtered.after)
 
-    def _out_of_archives(self) -> None:
-        whose = [person.name for person in self._meant.whose]
+    def _erase_archived(self) -> None:
+        whose = [person.name for person in self._resolved.whose]
         for archive in read_archives(self._connection):
             frame = read_file(archive)
             theirs = pl.col("user_id").is_in(whose)
-            sifted = self._sifted(frame.filter(theirs))
-            self._count("archives", sifted)
-            if not sifted.is_untouched and not self._only_look:
+            filtered = self._filtered(frame.filter(theirs))
+            self._count("archives", filtered)
+            if not filtered.is_untouched and not self._dry_run:
                 drop_file(self._connection, archive)
-                left = concat_observations([frame.filter(~theirs), sifted.kept])
+                left = concat_observations([frame.filter(~theirs), filtered.kept])
                 if left.height:
                     write_file(self._connection, archive.folder, archive.month, left)
 
-    def _sifted(self, frame: pl.DataFrame) -> Sifted:
-        sifted = sift(frame, self._meant.rules, self._seal)
-        for user, id in sifted.gone.select("user_id", "id").iter_rows():
+    def _filtered(self, frame: pl.DataFrame) -> Filtered:
+        filtered = filter_observations(frame, self._resolved.rules, self._key)
+        for user, id in filtered.gone.select("user_id", "id").iter_rows():
             self._ids.setdefault(user, set()).add(id)
-        self._names |= _names(sifted)
-        return sifted
+        self._names |= _names(filtered)
+        return filtered
 
-    def _count(self, place: str, sifted: Sifted) -> None:
-        self._gone[place] += sifted.gone.height
-        self._altered[place] += sifted.before.height
+    def _count(self, place: str, filtered: Filtered) -> None:
+        self._gone[place] += filtered.gone.height
+        self._altered[place] += filtered.before.height
 
     def _delete(self, part: list[Person], frame: pl.DataFrame) -> None:
         numbers = {person.name: person.number for person in part}
@@ -164,32 +164,32 @@ class TakingOut:
         ]
         self._connection.execute(delete(observations).where(which), rows)
 
-    def _out_of_positions(self) -> None:
-        """How far a source has been read is forgotten if its name says too much; it is only read once more."""
-        rules = list(self._meant.rules)
-        if self._wish.kind == "user":
-            rules += self._seal.person(self._wish.user or "")
-        named = Mentions(rules, self._seal)
+    def _erase_positions(self) -> None:
+        """Delete the read position of sources whose name names the user or person; they are read again."""
+        rules = list(self._resolved.rules)
+        if self._request.kind == "user":
+            rules += self._key.person(self._request.user or "")
+        named = Mentions(rules, self._key)
         labels = [
             label for label in self._connection.execute(select(sources.c.label)).scalars() if named(label)
         ]
         self._gone["read positions"] += len(labels)
-        if labels and not self._only_look:
+        if labels and not self._dry_run:
             self._connection.execute(delete(sources).where(sources.c.label.in_(labels)))
 
-    def _people_with_words(self) -> set[str]:
-        """Names of the people whose words are looked at, whatever their observations."""
-        if self._wish.kind in ("user", "pattern"):
-            return {person.name for person in self._meant.whose}
-        rows = self._connection.execute(select(words.c.person, words.c.said))
-        spoken = {number for number, said in rows if any(map(self._named, _texts(orjson.loads(said))))}
-        return {person.name for person in self._meant.whose if person.number in spoken}
+    def _people_with_feedback(self) -> set[str]:
+        """Names of the people whose feedback is checked even if no observation of theirs changed."""
+        if self._request.kind in ("user", "pattern"):
+            return {person.name for person in self._resolved.whose}
+        rows = self._connection.execute(select(feedback.c.person, feedback.c.json))
+        found = {number for number, json in rows if any(map(self._named, _texts(orjson.loads(json))))}
+        return {person.name for person in self._resolved.whose if person.number in found}
 
-    def _out_of_beliefs(self, part: list[Person]) -> None:
-        """What was believed of these people, and what they said of it."""
+    def _erase_patterns(self, part: list[Person]) -> None:
+        """Erase patterns and feedback of these people."""
         left = read_observations(self._connection, part)
-        if self._only_look:
-            left = sift(left, self._meant.rules, self._seal).kept
+        if self._dry_run:
+            left = filter_observations(left, self._resolved.rules, self._key).kept
         current = unique_observations(concat_observations([left.filter(pl.col("at") <= self._now)]))
         after: dict[str, dict[str, Any]] = {}
         for text in write_patterns(evaluate(current, self._now, self._settings)):
@@ -198,15 +198,19 @@ class TakingOut:
         rows = left.group_by("user_id").agg(pl.len(), pl.col("at").max())
         sizes = {user: (count, as_number(newest)) for user, count, newest in rows.iter_rows()}
         for person in part:
-            self._out_of_one(person, after.get(person.name, {}), *sizes.get(person.name, (0, None)))
+            self._erase_patterns_of_one(
+                person, after.get(person.name, {}), *sizes.get(person.name, (0, None))
+            )
 
-    def _out_of_one(self, person: Person, after: Mapping[str, Any], rows: int, newest: int | None) -> None:
+    def _erase_patterns_of_one(
+        self, person: Person, after: Mapping[str, Any], rows: int, newest: int | None
+    ) -> None:
         own = patterns.c.person == person.number
-        query = select(patterns.c.id, patterns.c.said).where(own)
-        before = {id: orjson.loads(said) for id, said in self._connection.execute(query)}
+        query = select(patterns.c.id, patterns.c.json).where(own)
+        before = {id: orjson.loads(json) for id, json in self._connection.execute(query)}
         vanished = before.keys() - after.keys()
-        dropped = self._out_of_words(person, [before[id] for id in vanished], list(after.values()))
-        if person.name not in self._names and not dropped and self._wish.kind != "user":
+        dropped = self._erase_feedback(person, [before[id] for id in vanished], list(after.values()))
+        if person.name not in self._names and not dropped and self._request.kind != "user":
             return
         self.touched.add(person.number)
         self._gone["patterns"] += len(vanished)
@@ -214,50 +218,52 @@ class TakingOut:
         lines = select(journal.c.pattern).where(journal.c.person == person.number)
         self._gone["journal"] += sum(id in vanished for id in self._connection.execute(lines).scalars())
         self._gone["profile"] += self._number_of_rows(profile, person)
-        if not self._only_look:
-            self._tidy(person, rows, newest)
+        if not self._dry_run:
+            self._delete_derived(person, rows, newest)
 
-    def _out_of_words(self, person: Person, vanished: Sequence[Pattern], believed: Sequence[Pattern]) -> bool:
-        """Whether the person had said something of it."""
-        mine = words.c.person == person.number
+    def _erase_feedback(
+        self, person: Person, vanished: Sequence[Pattern], remaining: Sequence[Pattern]
+    ) -> bool:
+        """Erase feedback of one person; true if any changed."""
+        mine = feedback.c.person == person.number
         touched = False
-        for row in self._connection.execute(select(words).where(mine)).all():
-            about = orjson.loads(row.said)
-            left = self._left_of_word(row.pattern, row.word, about, person, vanished, believed)
+        for row in self._connection.execute(select(feedback).where(mine)).all():
+            about = orjson.loads(row.json)
+            left = self._remaining_feedback(row.pattern, row.kind, about, person, vanished, remaining)
             if left == about:
                 continue
             touched = True
-            (self._gone if left is None else self._altered)["words"] += 1
-            if not self._only_look:
-                which = mine & (words.c.pattern == row.pattern) & (words.c.word == row.word)
-                said = orjson.dumps(left).decode()
+            (self._gone if left is None else self._altered)["feedback"] += 1
+            if not self._dry_run:
+                which = mine & (feedback.c.pattern == row.pattern) & (feedback.c.kind == row.kind)
+                json = orjson.dumps(left).decode()
                 self._connection.execute(
-                    delete(words).where(which)
+                    delete(feedback).where(which)
                     if left is None
-                    else update(words).where(which).values(said=said)
+                    else update(feedback).where(which).values(json=json)
                 )
         return touched
 
-    def _left_of_word(
+    def _remaining_feedback(
         self,
         id: str,
-        word: str,
+        kind: str,
         about: Pattern,
         person: Person,
         vanished: Sequence[Pattern],
-        believed: Sequence[Pattern],
+        remaining: Sequence[Pattern],
     ) -> Pattern | None:
-        """What is left of a word; null for nothing."""
-        if self._wish.kind == "user" or any(map(self._named, _texts(about))):
+        """What remains of one row of feedback; `None` to delete it."""
+        if self._request.kind == "user" or any(map(self._named, _texts(about))):
             return None
-        if self._meant.pattern is not None and (
-            id.startswith(self._wish.pattern or "") or _is_same(about, self._meant.pattern)
+        if self._resolved.pattern is not None and (
+            id.startswith(self._request.pattern or "") or _is_same(about, self._resolved.pattern)
         ):
             return None
-        if word == "remembered":
+        if kind == "remembered":
             return about
         if any(_is_same(about, one) for one in vanished) and not any(
-            _is_same(about, one) for one in believed
+            _is_same(about, one) for one in remaining
         ):
             return None
         ids = self._ids.get(person.name, set())
@@ -271,9 +277,9 @@ class TakingOut:
         query = select(func.count()).select_from(table).where(table.c.person == person.number)
         return int(self._connection.execute(query).scalar() or 0)
 
-    def _tidy(self, person: Person, rows: int, newest: int | None) -> None:
-        """Throw away what was believed of a person; and the person, if nothing is left of them."""
-        if not rows and not self._number_of_rows(words, person):
+    def _delete_derived(self, person: Person, rows: int, newest: int | None) -> None:
+        """Delete the derived rows of a person; and the person, if nothing of theirs remains."""
+        if not rows and not self._number_of_rows(feedback, person):
             for table in _OF_A_PERSON:
                 self._connection.execute(delete(table).where(table.c.person == person.number))
             self._connection.execute(delete(people).where(people.c.number == person.number))
@@ -288,8 +294,8 @@ class TakingOut:
         self._connection.execute(entry.values(observations=rows, newest=newest, changed=people.c.changed + 1))
 
 
-def _names(sifted: Sifted) -> set[str]:
-    return {user for part in (sifted.gone, sifted.before) for user in part.get_column("user_id").unique()}
+def _names(filtered: Filtered) -> set[str]:
+    return {user for part in (filtered.gone, filtered.before) for user in part.get_column("user_id").unique()}
 
 
 def _is_same(one: Pattern, other: Pattern) -> bool:
@@ -298,14 +304,14 @@ def _is_same(one: Pattern, other: Pattern) -> bool:
     )
 
 
-def _texts(said: object) -> Iterator[str]:
-    """All texts in a value as JSON has it, names of fields among them."""
-    if isinstance(said, str):
-        yield said
-    elif isinstance(said, list):
-        for one in said:
-            yield from _texts(one)
-    elif isinstance(said, dict):
-        for name, value in said.items():
+def _texts(value: object) -> Iterator[str]:
+    """All texts in a JSON value, including keys."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
+    elif isinstance(value, dict):
+        for name, item in value.items():
             yield name
-            yield from _texts(value)
+            yield from _texts(item)

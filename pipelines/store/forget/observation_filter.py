@@ -1,7 +1,7 @@
-"""Sifting: observations, parted into what stays, what goes and what loses a person, by the rules of what is unwanted.
+"""Applies the suppression list to observations: keeps, deletes, or removes a person from each.
 
-What somebody is found in, and what becomes of it, is said in `pipelines.store.forget.suppression`. The same rules part what is
-stored when something is forgotten, and what comes in afterwards (`admitted`).
+The rules are described in `pipelines.store.forget.suppression`. The same filter is used for stored observations when
+something is forgotten and for new observations (`apply_suppression_list`).
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from sqlalchemy import Connection, text
 
 from observations.schema import concat_observations, feature_columns, split_column
 from patterns.eventlog.subjects import WHO
-from pipelines.store.forget.suppression import Mentions, Rule, Seal, read_rules, read_seal
+from pipelines.store.forget.suppression import DigestKey, Mentions, Rule, read_key, read_rules
 
 FEW = 1_000
-"""Texts that are made distinct faster one by one than as a column: of a single observation, in microseconds."""
+"""Columns up to this length are made distinct in Python, which takes microseconds for a single observation."""
 
 _OWN = (("from",), ("participants",), ("to",))
-"""An observation is about those who alone are in one of these."""
+"""A person who is alone in one of these is what the observation is about."""
 
 _FIELDS = ("id", "type", "action", "tz", "actor")
-"""What an observation has to have, so that nothing can be taken out of it."""
+"""Required fields, from which nothing can be removed."""
 
 
-class Sifted(NamedTuple):
-    """Observations, parted by rules.
+class Filtered(NamedTuple):
+    """Observations split by the rules.
 
     Attributes:
-        kept: what stays, the altered ones as they are now.
-        gone: what goes.
-        before: the altered ones as they were.
-        after: and as they are now, in the same order.
+        kept: observations that stay, altered ones in their new form.
+        gone: observations to delete.
+        before: altered observations in their old form.
+        after: altered observations in their new form, in the same order.
 
     """
 
@@ -46,33 +46,33 @@ class Sifted(NamedTuple):
 
     @property
     def is_untouched(self) -> bool:
-        """Whether everything stays as it was."""
+        """True if nothing is deleted or altered."""
         return not self.gone.height and not self.before.height
 
 
-def sift(frame: pl.DataFrame, rules: Collection[Rule], seal: Seal) -> Sifted:
-    """Part an observation frame by the rules; rows come out in no particular order."""
+def filter_observations(frame: pl.DataFrame, rules: Collection[Rule], key: DigestKey) -> Filtered:
+    """Split an observation frame by the rules; the order of rows is undefined."""
     none = frame.clear()
     gone, kept = none, frame
     if any(rule.words is None for rule in rules):
-        going = _going(frame, rules, seal)
+        going = _going(frame, rules, key)
         gone, kept = frame.filter(going), frame.filter(~going)
     before, after = [none], [none]
     owners = {rule.owner for rule in rules if rule.words is not None}
     for owner in sorted(owners):
-        found = _without_people(kept, [r for r in rules if r.words is not None and r.owner == owner], seal)
+        found = _without_people(kept, [r for r in rules if r.words is not None and r.owner == owner], key)
         kept = found.kept
         gone = pl.concat([gone, found.gone])
         before.append(found.before)
         after.append(found.after)
-    return Sifted(kept, gone, pl.concat(before), pl.concat(after))
+    return Filtered(kept, gone, pl.concat(before), pl.concat(after))
 
 
-def admitted(connection: Connection, frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
-    """What of an observation frame is let in, and how many observations are not (or not as they are).
+def apply_suppression_list(connection: Connection, frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+    """The observations that may be stored, and the number of observations left out or altered.
 
     Args:
-        connection: in a writing transaction; nothing is forgotten by others before it ends.
+        connection: in a writing transaction; it blocks forgetting until it ends.
         frame: an observation frame.
     """
     if connection.dialect.name == "postgresql":
@@ -80,31 +80,31 @@ def admitted(connection: Connection, frame: pl.DataFrame) -> tuple[pl.DataFrame,
     rules = read_rules(connection)
     if not rules:
         return frame, 0
-    sifted = sift(frame, rules, read_seal(connection))
-    return concat_observations([sifted.kept]), sifted.gone.height + sifted.before.height
+    filtered = filter_observations(frame, rules, read_key(connection))
+    return concat_observations([filtered.kept]), filtered.gone.height + filtered.before.height
 
 
-def _going(frame: pl.DataFrame, rules: Collection[Rule], seal: Seal) -> pl.Series:
-    """Which rows go as a whole because of when or which they are."""
+def _going(frame: pl.DataFrame, rules: Collection[Rule], key: DigestKey) -> pl.Series:
+    """Mask of rows that a span or observation rule deletes."""
     masks = [pl.lit(value=False)]
-    owned = _owned(frame, rules, seal)
+    owned = _owned(frame, rules, key)
     for rule in rules:
         if rule.kind == "span":
             masks.append(_within(rule, owned))
     there = {rule.digest for rule in rules if rule.kind == "observation"}
     if there:
-        keys = frame.select("user_id", "id").iter_rows()
+        pairs = frame.select("user_id", "id").iter_rows()
         masks.append(
-            pl.lit(pl.Series([seal.digest("observation", *key) in there for key in keys], dtype=pl.Boolean))
+            pl.lit(pl.Series([key.digest("observation", *pair) in there for pair in pairs], dtype=pl.Boolean))
         )
     return frame.select(going=pl.repeat(value=False, n=pl.len()) | reduce(or_, masks)).to_series()
 
 
-def _owned(frame: pl.DataFrame, rules: Collection[Rule], seal: Seal) -> dict[str, list[str]]:
-    """The users of the frame that a rule may be about, by the digest by which it knows them."""
+def _owned(frame: pl.DataFrame, rules: Collection[Rule], key: DigestKey) -> dict[str, list[str]]:
+    """The users of the frame by digest, as rules with an owner name them."""
     if not any(rule.owner for rule in rules):
         return {}
-    return {seal.digest("user", user): [user] for user in frame.get_column("user_id").unique()}
+    return {key.digest("user", user): [user] for user in frame.get_column("user_id").unique()}
 
 
 def _within(rule: Rule, owned: dict[str, list[str]]) -> pl.Expr:
@@ -120,29 +120,31 @@ def _within(rule: Rule, owned: dict[str, list[str]]) -> pl.Expr:
     return pl.all_horizontal(parts)
 
 
-def _without_people(frame: pl.DataFrame, rules: Sequence[Rule], seal: Seal) -> Sifted:
-    """Part a frame by rules about people, all of one owner."""
+def _without_people(frame: pl.DataFrame, rules: Sequence[Rule], key: DigestKey) -> Filtered:
+    """Split a frame by rules about people, all with one owner."""
     none = frame.clear()
-    anywhere = Mentions(rules, seal)
-    hits = _Hits(frame, Mentions(rules, seal, among_people=True), anywhere)
+    anywhere = Mentions(rules, key)
+    hits = _Hits(frame, Mentions(rules, key, among_people=True), anywhere)
     if hits.is_empty:
-        return Sifted(frame, none, none, none)
-    # What somebody did themselves is not about them as others have them: it is theirs, and `--user` forgets it.
+        return Filtered(frame, none, none, none)
+    # The person's own records, if they are a user as well, are theirs: `--user` forgets those.
     users = [user for user in frame.get_column("user_id").unique() if not anywhere(user)]
     if rules[0].owner:
-        users = [user for user in users if seal.digest("user", user) == rules[0].owner]
+        users = [user for user in users if key.digest("user", user) == rules[0].owner]
     touched = frame.select(hits.touched() & pl.col("user_id").is_in(users)).to_series()
     before = frame.filter(touched)
     if not before.height:
-        return Sifted(frame, none, none, none)
+        return Filtered(frame, none, none, none)
     after = before.with_columns(*hits.cleaned())
     goes = _goes(before, after, hits)
     left = after.filter(~goes)
-    return Sifted(pl.concat([frame.filter(~touched), left]), before.filter(goes), before.filter(~goes), left)
+    return Filtered(
+        pl.concat([frame.filter(~touched), left]), before.filter(goes), before.filter(~goes), left
+    )
 
 
 class _Hits:
-    """The texts of a frame in which one of the people stands, by column, and what follows for each column."""
+    """The texts of a frame that name one of the people, by column."""
 
     def __init__(self, frame: pl.DataFrame, among_people: Mentions, anywhere: Mentions) -> None:
         self._found: dict[str, list[str]] = {}
@@ -159,16 +161,16 @@ class _Hits:
         self.is_empty = not self._named and not any(self._found.values())
 
     def touched(self) -> pl.Expr:
-        """Which rows name one of them anywhere."""
+        """True for rows that name one of them anywhere."""
         named = [pl.col(name).is_not_null() for name in self._named]
         return pl.any_horizontal(pl.lit(value=False), *named, *map(self._has, self._found))
 
     def in_fields(self) -> pl.Expr:
-        """Which rows name one of them where nothing can be taken out."""
+        """True for rows that name one of them in a required field."""
         return pl.any_horizontal(*map(self._has, _FIELDS))
 
     def cleaned(self) -> Iterator[pl.Expr]:
-        """The features without the texts that name one of them; a list that is empty because of it is none."""
+        """The features without the texts that name one of them; a list emptied by this becomes null."""
         for name, hits in self._found.items():
             if name in self._named or name in _FIELDS or not hits:
                 continue
@@ -190,13 +192,13 @@ class _Hits:
 
 
 def _goes(before: pl.DataFrame, after: pl.DataFrame, hits: _Hits) -> pl.Series:
-    """Which rows are about nobody but the person."""
+    """Mask of rows that are about nobody but the person."""
     lost = [_there(before, names) & ~_there(after, names) for names in (*_OWN, WHO)]
     return reduce(or_, lost, before.select(hits.in_fields()).to_series())
 
 
 def _there(frame: pl.DataFrame, names: Collection[str]) -> pl.Series:
-    """Which rows have somebody in one of these features."""
+    """Mask of rows that name somebody in one of these features."""
     some = [
         pl.col(c).list.len() > 0 if isinstance(frame.schema[c], pl.List) else pl.col(c).is_not_null()
         for c in feature_columns(frame.columns)
@@ -209,7 +211,7 @@ def _there(frame: pl.DataFrame, names: Collection[str]) -> pl.Series:
 
 
 def _distinct(column: pl.Series) -> set[str]:
-    """The texts in a column."""
+    """The distinct texts in a column."""
     if len(column) > FEW:
         column = column.unique()
     return {text for text in column.to_list() if text is not None}

@@ -1,29 +1,30 @@
-"""What was forgotten stays out: rules that tell it when it comes again, without knowing it.
+"""How a forgotten person is kept out: the suppression list, which is applied to every observation before it is stored.
 
-An export that is read once more would bring back what was forgotten. So the store keeps a rule for each thing that was:
+Reading the same export again would bring back what was forgotten. So for each thing forgotten the store keeps a rule
+that recognizes it without containing it:
 
 ===========  =========================================  =======================================================
-kind         what is kept of it                         what it keeps out
+kind         stored                                     keeps out
 ===========  =========================================  =======================================================
-span         two wall clocks, or none                   what happened between them
+span         two wall clocks, or none                   observations between them
 observation  a digest of user and id                    that observation
-name         a digest of its words, and their number    the name, wherever it stands
-address      a digest of the address                    the address among people (``participants``, ``from``, …)
+name         a digest of its words, and their number    the name, wherever it appears
+address      a digest of the address                    the address in fields of people (``participants``, …)
 text         a digest of the words of the address       the address in any other text
 ===========  =========================================  =======================================================
 
-Digests are keyed with a random number of the store, so they say nothing outside of it; who holds the store can test
-a guess against them. Forgetting itself applies the same rules (`pipelines.store.forget.observation_filter`) to what is stored already: what stays is what
-would have been let in.
+Digests are keyed with a random number of the store, so they are useless elsewhere; anyone who holds the store can still
+test a guess against them. `pipelines.store.forget.observation_filter` applies the rules, both to new observations and,
+when something is forgotten, to stored ones.
 
-**A person** is found by whole words, whatever their case, Unicode form or percent-encoding: ``lena@example.com`` in
-"mailto:Lena@example.com", not in "helena@example.com". Among people, "anna.lena@example.com" is somebody else; in any
-other text it is in doubt and counts, for not a byte of the address is to stay. Then:
+**A person** is found by whole words, ignoring case, Unicode form and percent-encoding: ``lena@example.com`` is found in
+"mailto:Lena@example.com" but not in "helena@example.com". In fields of people, "anna.lena@example.com" is another
+person; in any other text it counts as a match, since no part of the address may remain. Then:
 
-- an observation that they made (``from``), or that is with them alone (nobody else in ``participants`` or ``to``, or
-  nobody else named at all), or whose id names them, goes;
-- any other loses them: the entry of a list, a single name (``organizer``), and every text they stand in (a title, a
-  command), as a whole.
+- an observation is deleted if the person made it (``from``), if nobody else is in ``participants`` or ``to``, if nobody
+  else is named at all, or if its id names the person;
+- every other observation loses the entry of a list, the single name (``organizer``), or the whole text (a title, a
+  command) in which the person appears.
 """
 
 from __future__ import annotations
@@ -38,13 +39,13 @@ from urllib.parse import unquote
 
 from sqlalchemy import Connection, select
 
-from pipelines.store.metadata import fact
-from pipelines.store.schema import unwanted
+from pipelines.store.database.metadata import read_fact
+from pipelines.store.database.schema import suppression_list
 
 Kind = Literal["observation", "address", "name", "text", "span"]
 
 KEY = "key of what is unwanted"
-"""The fact of the store that holds the key of its digests."""
+"""Name of the fact that holds the key of the digests (`pipelines.store.database.metadata`)."""
 
 _ADDRESS_WORD = re.compile(r"[\w@+-]+(?:\.[\w@+-]+)*")
 _NAME_WORD = re.compile(r"[^\W_]+")
@@ -54,16 +55,16 @@ _WORDS = {"address": _ADDRESS_WORD, "name": _NAME_WORD, "text": _NAME_WORD}
 
 @dataclass(frozen=True)
 class Rule:
-    """One thing that is not let in.
+    """One entry of the suppression list.
 
     Attributes:
-        kind: of what.
-        digest: of what it is; of a span, of its bounds.
-        owner: digest of whose records it is about; empty for anybody's.
-        words: of a person: how many words the address or name has.
-        since: of a span: wall clock from which, µs; null from the beginning.
-        until: wall clock before which, µs; null to the end.
-        latest: nothing later than this instant, µs since 1970 UTC; null for no bound.
+        kind: see the module.
+        digest: of what is kept out; for a span, of its bounds.
+        owner: digest of the user to whose records it applies; empty for all users.
+        words: number of words of the address or name; `None` for spans and observations.
+        since: start of a span, wall clock, µs; `None` for no bound.
+        until: end of a span, exclusive, wall clock, µs; `None` for no bound.
+        latest: last instant the span applies to, µs since 1970 UTC; `None` for no bound.
 
     """
 
@@ -76,19 +77,19 @@ class Rule:
     latest: int | None = None
 
 
-class Seal:
-    """Makes digests that only this key makes."""
+class DigestKey:
+    """Makes keyed digests."""
 
     def __init__(self, key: bytes) -> None:
         self.key = key
 
     def digest(self, *parts: str) -> str:
-        """128 bits of these texts, as hexadecimal digits."""
-        said = "\0".join(parts).encode("utf-8", "surrogatepass")
-        return hashlib.blake2b(said, key=self.key, digest_size=16).hexdigest()
+        """A 128-bit digest of these texts, in hexadecimal."""
+        text = "\0".join(parts).encode("utf-8", "surrogatepass")
+        return hashlib.blake2b(text, key=self.key, digest_size=16).hexdigest()
 
     def person(self, name: str, owner: str = "") -> list[Rule]:
-        """The rules that keep out a person with this address or name."""
+        """Rules that keep out a person with this address or name."""
         kinds: tuple[Kind, ...] = ("address", "text") if "@" in name else ("name",)
         found = {kind: _words(name, kind) for kind in kinds}
         return [
@@ -96,36 +97,36 @@ class Seal:
         ]
 
     def observation(self, user: str, id: str) -> Rule:
-        """The rule that keeps out one observation."""
+        """A rule that keeps out one observation."""
         return Rule("observation", self.digest("observation", user, id), self.digest("user", user))
 
     def span(self, owner: str, since: int | None, until: int | None, latest: int | None) -> Rule:
-        """The rule that keeps out a span of time."""
+        """A rule that keeps out a span of time."""
         bounds = self.digest("span", str(since), str(until), str(latest))
         return Rule("span", bounds, owner, since=since, until=until, latest=latest)
 
 
 class Mentions:
-    """Tells whether one of some people stands in a text.
+    """Tests whether a text names one of the forgotten people.
 
     Args:
-        rules: those about people are heeded.
-        seal: the one that made them.
-        among_people: whether the texts are names of people.
+        rules: rules not about people are ignored.
+        key: the key that made them.
+        among_people: true if the texts are names or addresses of people.
 
     """
 
-    def __init__(self, rules: Iterable[Rule], seal: Seal, *, among_people: bool = False) -> None:
-        self._seal = seal
+    def __init__(self, rules: Iterable[Rule], key: DigestKey, *, among_people: bool = False) -> None:
+        self._key = key
         self._digests: dict[str, dict[int, set[str]]] = {}
         for rule in rules:
             if rule.words and rule.kind in ("name", "address" if among_people else "text"):
                 self._digests.setdefault(rule.kind, {}).setdefault(rule.words, set()).add(rule.digest)
 
     def __call__(self, text: str) -> bool:
-        """Whether one of them does."""
+        """True if the text names one of them."""
         return any(
-            self._seal.digest(kind, *window) in digests
+            self._key.digest(kind, *window) in digests
             for kind, sizes in self._digests.items()
             for words in [_words(text, kind)]
             for size, digests in sizes.items()
@@ -134,25 +135,25 @@ class Mentions:
 
 
 def has_words(name: str) -> bool:
-    """Whether there is anything in a name by which it could be found."""
+    """True if a name contains any word to search for."""
     return bool(_words(name, "name"))
 
 
 def read_rules(connection: Connection) -> list[Rule]:
-    """All rules of the store."""
-    return [Rule(**row._mapping) for row in connection.execute(select(unwanted))]
+    """The suppression list."""
+    return [Rule(**row._mapping) for row in connection.execute(select(suppression_list))]
 
 
-def read_seal(connection: Connection) -> Seal:
-    """The seal of the store.
+def read_key(connection: Connection) -> DigestKey:
+    """The key of the store.
 
     Raises:
-        LookupError: it has none yet.
+        LookupError: the store has no key yet.
     """
-    key = fact(connection, KEY)
+    key = read_fact(connection, KEY)
     if key is None:
         raise LookupError(KEY)
-    return Seal(bytes.fromhex(key))
+    return DigestKey(bytes.fromhex(key))
 
 
 def _words(text: str, kind: str) -> list[str]:

@@ -17,7 +17,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Create all tables. Said in full and never changed: the tables of today are in ``pipelines.store.schema``."""
+    """Create all tables. Said in full and never changed: the tables of today are in ``pipelines.store.database.schema``."""
     number = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
     text, big, small = sa.Text(), sa.BigInteger(), sa.Integer()
 

@@ -14,7 +14,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    """Create the two tables. Said in full and never changed: those of today are in ``pipelines.store.schema``."""
+    """Create the two tables. Said in full and never changed: those of today are in ``pipelines.store.database.schema``."""
     text, big = sa.Text(), sa.BigInteger()
 
     def key(name: str) -> sa.Column[Any]:

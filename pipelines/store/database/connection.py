@@ -1,7 +1,7 @@
-"""The database under the store: SQLite in one file, or PostgreSQL; transactions; what its errors mean.
+"""The database: SQLite in one file, or PostgreSQL; transactions; error messages.
 
-Readers see the store as it was when they began and wait for nobody. Writers take turns: SQLite lets one in at a
-time (`BEGIN IMMEDIATE`, others wait), PostgreSQL locks the people that are written about.
+Readers see a snapshot as of their start and never wait. Writers take turns: SQLite admits one at a time (`BEGIN
+IMMEDIATE`), PostgreSQL locks the rows of the people that are written.
 """
 
 from __future__ import annotations
@@ -15,18 +15,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-import platformdirs
 from sqlalchemy import Connection, Engine, create_engine, event, exc, make_url, text
 from sqlalchemy.engine import URL
 
 from observations.errors import StoreError
-from pipelines.store.migrations import migrate
+from pipelines.store.database.location import file_of
+from pipelines.store.database.upgrade import migrate, version_of
+from pipelines.store.database.version import NEWEST
 
 PATIENCE_SECONDS = 60.0
-"""How long a writer waits for its turn before it says so."""
+"""How long a writer waits for its turn before it fails."""
 
 ATTEMPTS = 8
-"""How often a transaction is tried that lost against another (a deadlock in PostgreSQL)."""
+"""How often a transaction is tried that conflicts with another (a deadlock in PostgreSQL)."""
 
 _OURS = stat.S_IRUSR | stat.S_IWUSR
 _WRITING = "habitus_writing"
@@ -34,17 +35,12 @@ _WRITING = "habitus_writing"
 T = TypeVar("T")
 
 
-def default_place() -> Path:
-    """The file of the store where none is named: in the user's data folder."""
-    return platformdirs.user_data_path("habitus") / "habitus.db"
-
-
 class Scrubbed(NamedTuple):
-    """What came of a scrubbing.
+    """Result of `Database.scrub`.
 
     Attributes:
-        left: in words, where something that was deleted may still be.
-        is_done: whether doing it again would change nothing of that.
+        left: where deleted data may remain, in words.
+        is_done: true if another attempt would change nothing.
 
     """
 
@@ -53,17 +49,17 @@ class Scrubbed(NamedTuple):
 
 
 class Database:
-    """Opens a store, creating or migrating it where needed, and runs transactions in it.
+    """Opens a store, creates or migrates it if needed, and runs transactions.
 
     Args:
         place: a file, or a URL such as ``postgresql+psycopg://host/name``.
 
     Raises:
-        StoreError: it cannot be opened, is no store, or is of a newer version.
+        StoreError: it cannot be opened, is not a store, or has a newer version.
     """
 
     def __init__(self, place: str | Path) -> None:
-        self.address = str(place)  # with a password, if it has one: for connecting, never for showing
+        self.address = str(place)  # may contain a password: for connecting, never for messages
         self.place = _shown(place)
         self.url = _url(place)
         try:
@@ -74,7 +70,7 @@ class Database:
             raise StoreError(self.place, f"cannot be opened ({error.strerror})") from error
         except ImportError as error:
             raise StoreError(
-                self.place, "needs the extra postgres: pip install 'habitus[postgres]'"
+                self.place, "needs the postgres extra: pip install 'habitus[postgres]'"
             ) from error
         try:
             self._prepare()
@@ -84,34 +80,34 @@ class Database:
 
     @property
     def file(self) -> Path | None:
-        """The file that holds the store; null where a server does."""
+        """The file of the store, or `None` for a server."""
         return Path(self.url.database or "") if self.url.get_backend_name() == "sqlite" else None
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self._engine.dispose()
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A connection that sees the store as it is now, whatever others write meanwhile.
+        """A connection that sees a snapshot of the store as of now.
 
         Raises:
             StoreError: the database cannot be read.
         """
-        with self._plainly(), self._engine.connect() as connection:
+        with self._store_errors(), self._engine.connect() as connection:
             connection = connection.execution_options(**_snapshot(self.url))
             with connection.begin():
                 yield connection
 
     def write(self, work: Callable[[Connection], T]) -> T:
-        """What `work` returns, done in one transaction: durable when this returns, undone if it raises.
+        """The result of `work`, run in one transaction that commits when it returns and rolls back if it raises.
 
-        It may be called again, from the beginning, when the transaction lost against another.
+        `work` is called again if the transaction conflicts with another.
 
         Raises:
             StoreError: the database cannot be written.
         """
-        with self._plainly():
+        with self._store_errors():
             for attempt in range(ATTEMPTS):
                 try:
                     with self._engine.connect() as connection:
@@ -126,28 +122,27 @@ class Database:
 
     @contextmanager
     def alone(self, purpose: str) -> Iterator[bool]:
-        """Whether nobody else holds the store for this purpose; nobody else gets it while this lasts."""
+        """An exclusive lock named `purpose`, held inside the ``with`` block; false if another process holds it."""
         if self.file is not None:
             with _file_alone(self.file.with_name(f"{self.file.name}-{purpose}")) as got:
                 yield got
             return
-        with self._plainly(), self._engine.connect() as connection:
+        with self._store_errors(), self._engine.connect() as connection:
             lock = "(hashtext(:purpose), hashtext(current_schema()))"
-            purpose_said = {"purpose": f"habitus {purpose}"}
-            got = bool(connection.execute(text(f"SELECT pg_try_advisory_lock{lock}"), purpose_said).scalar())
-            connection.commit()  # the lock is the session's, not the transaction's: others need not wait for it
+            named = {"purpose": f"habitus {purpose}"}
+            got = bool(connection.execute(text(f"SELECT pg_try_advisory_lock{lock}"), named).scalar())
+            connection.commit()  # the session holds the lock, not the transaction
             try:
                 yield got
             finally:
                 if got:
-                    connection.execute(text(f"SELECT pg_advisory_unlock{lock}"), purpose_said)
+                    connection.execute(text(f"SELECT pg_advisory_unlock{lock}"), named)
                     connection.commit()
 
     def scrub(self) -> Scrubbed:
-        """Overwrite what was deleted, and give its room back.
+        """Remove deleted data from the files: rewrite the database (`VACUUM`) and empty the write-ahead log.
 
-        In SQLite the file is written anew (`VACUUM`) and the write-ahead log emptied. Nothing of this undoes
-        anything: it can be done again.
+        Can be repeated.
         """
         if self.file is None:
             return self._scrub_server()
@@ -157,7 +152,7 @@ class Database:
             connection.cursor().execute("VACUUM")
         except sqlite3.Error as error:
             left.append(
-                f"{self.place}: could not be written anew ({_problem(error)}); what was deleted is overwritten"
+                f"{self.place}: could not be rewritten ({_problem(error)}); deleted data is overwritten with zeros"
             )
         try:
             busy, *_ = connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -167,31 +162,29 @@ class Database:
             connection.close()
         if busy:
             left.append(
-                f"{self.place}-wal, as another process is reading the store; run habitus forget when it is done"
+                f"{self.place}-wal, because another process is reading the store; run habitus forget when it is done"
             )
         return Scrubbed(tuple(left), is_done=not left)
 
     def _scrub_server(self) -> Scrubbed:
-        from pipelines.store.schema import metadata
+        from pipelines.store.database.schema import metadata
 
-        left = ["the server's write-ahead log and the copies that were made of it, until it recycles them"]
-        with self._plainly(), self._engine.connect() as connection:
+        left = ["the server's write-ahead log and its copies, until the server recycles them"]
+        with self._store_errors(), self._engine.connect() as connection:
             alone = connection.execution_options(isolation_level="AUTOCOMMIT")
             alone.execute(
                 text(f"SET lock_timeout = '{PATIENCE_SECONDS:.0f}s'")
-            )  # readers go first, but not for ever
+            )  # wait for readers, up to a limit
             for name in metadata.tables:
                 try:
                     alone.execute(text(f'VACUUM FULL "{name}"'))
                 except exc.DBAPIError as error:
-                    left.append(f"the table {name}, which could not be written anew ({_problem(error.orig)})")
+                    left.append(f"the table {name}, which could not be rewritten ({_problem(error.orig)})")
             alone.execute(text("RESET lock_timeout"))
         return Scrubbed(tuple(left), is_done=len(left) == 1)
 
     def _prepare(self) -> None:
-        """Migrate, if this is not the newest version."""
-        from pipelines.store.migrations import NEWEST, version_of
-
+        """Migrate the store if it is not at the newest version."""
         with self.reading() as connection:
             version = version_of(connection)
         if version == NEWEST:
@@ -205,8 +198,8 @@ class Database:
         self.write(bring_up)
 
     @contextmanager
-    def _plainly(self) -> Iterator[None]:
-        """Errors of the database as one line that a person can act on."""
+    def _store_errors(self) -> Iterator[None]:
+        """Turn errors of the database into `StoreError`."""
         try:
             yield
         except exc.DBAPIError as error:
@@ -214,10 +207,10 @@ class Database:
 
 
 def _url(place: str | Path) -> URL:
-    """Where to connect to.
+    """The URL to connect to.
 
     Raises:
-        StoreError: it is an address of something else.
+        StoreError: the address is for another kind of database.
     """
     if isinstance(place, str) and "://" in place:
         try:
@@ -226,24 +219,24 @@ def _url(place: str | Path) -> URL:
             url = None
         if url is None or url.drivername not in ("postgresql", "postgresql+psycopg"):
             raise StoreError(
-                _shown(place), "is no place for a store: name a file, or postgresql+psycopg://HOST/NAME"
+                _shown(place), "is not a store location; name a file, or postgresql+psycopg://HOST/NAME"
             )
         return url.set(drivername="postgresql+psycopg")
-    return URL.create("sqlite", database=str(Path(place).expanduser().absolute()))
+    return URL.create("sqlite", database=str(file_of(place)))
 
 
 def _shown(place: str | Path) -> str:
-    """The place as messages name it, without a password."""
+    """The location for messages, without a password."""
     if isinstance(place, str) and "://" in place:
         try:
             return make_url(place).render_as_string(hide_password=True)
         except (exc.ArgumentError, ValueError):
-            return "--db"  # what cannot be taken apart may hold a password anywhere
+            return "--db"  # unparsable: may contain a password anywhere
     return str(place)
 
 
 def _create(file: Path) -> None:
-    """An empty file that only its owner can read, if there is none. SQLite gives its side files the same mode."""
+    """Create an empty file that only its owner can read. SQLite gives its side files the same mode."""
     if not file.exists():
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(file, os.O_CREAT | os.O_RDWR, _OURS))
@@ -251,10 +244,10 @@ def _create(file: Path) -> None:
 
 @contextmanager
 def _file_alone(path: Path) -> Iterator[bool]:
-    """Whether nobody else holds this file, which is created for the purpose; the system lets go of it with the process."""
+    """An exclusive lock on this file, created for the purpose; the system releases it when the process ends."""
     try:
         import fcntl
-    except ImportError:  # Windows: writing twice what is written once does no harm
+    except ImportError:  # Windows: no lock; doing the same work twice is harmless
         yield True
         return
     descriptor = os.open(path, os.O_CREAT | os.O_RDWR, _OURS)
@@ -279,20 +272,20 @@ def _engine(url: URL) -> Engine:
 
 
 def _set_up(connection: sqlite3.Connection, _: object) -> None:
-    connection.isolation_level = None  # transactions begin where `_begin` says
+    connection.isolation_level = None  # `_begin` starts transactions
     _use_wal(connection)
     for pragma in (
-        "synchronous = FULL",  # what was written stays written when the power fails
+        "synchronous = FULL",  # commits survive a power failure
         "foreign_keys = ON",
-        "secure_delete = ON",  # what is deleted is overwritten
+        "secure_delete = ON",  # overwrite deleted rows
         "cache_size = -65536",
-        "wal_autocheckpoint = 8192",  # pages: one answer in a thousand waits for it, not one in a hundred
+        "wal_autocheckpoint = 8192",  # pages: one commit in a thousand waits for it, not one in a hundred
     ):
         connection.execute(f"PRAGMA {pragma}")
 
 
 def _use_wal(connection: sqlite3.Connection) -> None:
-    """Switch to a write-ahead log. SQLite does not wait for its turn here when others open or close the file as well."""
+    """Switch to a write-ahead log. SQLite does not wait here while others open or close the file, so retry."""
     end = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:
@@ -315,26 +308,26 @@ def _snapshot(url: URL) -> dict[str, str]:
 
 
 def _lost(error: exc.OperationalError) -> bool:
-    """Whether a transaction failed only because of another."""
+    """True if a transaction failed only because it conflicted with another."""
     return getattr(error.orig, "sqlstate", None) in {"40001", "40P01"}
 
 
 def _problem(error: BaseException | None) -> str:
-    """What went wrong and what to do, for errors that a person meets; else what the database says."""
-    said = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    for sign, meaning in _MEANINGS.items():
-        if sign in said:
-            return meaning
-    return f"the database says: {said}"
+    """What went wrong and what to do, for common errors; otherwise the message of the database."""
+    text = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    for sign, message in _MESSAGES.items():
+        if sign in text:
+            return message
+    return f"database error: {text}"
 
 
-_MEANINGS = {
-    "database is locked": "another process has been writing to it for too long; try again when that is done",
-    "database or disk is full": "there is no room left to write; nothing of this batch was stored, what was before is intact",
-    "disk I/O error": "the disk does not take or give what it should; look at the disk",
-    "attempt to write a readonly database": "may only be read; give its owner the right to write to it, or name another with --db",
-    "file is not a database": "is no store (it is damaged, or something else); name another file with --db, or put back a copy",
-    "database disk image is malformed": "is damaged; put back a copy of it, or name another file with --db",
-    "unable to open database file": "cannot be opened; look whether its folder is there and may be written to",
+_MESSAGES = {
+    "database is locked": "another process has been writing to it for too long; try again when it is done",
+    "database or disk is full": "no space left on the disk; this batch was not stored, earlier data is intact",
+    "disk I/O error": "the disk failed to read or write; check the disk",
+    "attempt to write a readonly database": "is read-only; get write permission, or name another store with --db",
+    "file is not a database": "is not a store, or is damaged; name another file with --db, or restore a backup",
+    "database disk image is malformed": "is damaged; restore a backup, or name another file with --db",
+    "unable to open database file": "cannot be opened; check that its folder exists and is writable",
 }
-"""What SQLite's words mean for a person."""
+"""Messages for errors of SQLite."""

@@ -1,10 +1,10 @@
-"""Files of observations beside the store: which there are, and what is in them.
+"""Archive files: observations in Parquet beside the store.
 
-One file holds a month (UTC) of everybody, as an observation frame (`observations.schema`) in Parquet, sorted by user and
-time, so that one person's part is found without reading the rest. A file is never changed: what changes is a new file,
-and which file counts says the table ``archives``, in the same transaction that takes the rows out of the database.
-After a crash a row is therefore in one place: a file that is not listed was not finished, or is done with, and is
-swept away (`sweep`).
+One file holds one month (UTC) of all users, as an observation frame (`observations.schema`) sorted by user and time, so
+that one person's rows are found without reading the rest. Files are never changed, only replaced by new ones. The
+table ``archives`` lists the valid files; it is updated in the transaction that deletes the rows from the database, so
+after a crash each row is in exactly one place. A file that is not listed is unfinished or replaced, and `sweep` deletes
+it.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from sqlalchemy import ColumnElement, Connection, delete, select
 
 from observations.errors import StoreError
 from observations.schema import ORDER
-from pipelines.store.codec import Row, encode
-from pipelines.store.instants import as_moment, as_number
-from pipelines.store.metadata import fact, keep_fact
-from pipelines.store.schema import archives
+from pipelines.store.database.codec import Row, encode
+from pipelines.store.database.instants import as_moment, as_number
+from pipelines.store.database.metadata import read_fact, write_fact
+from pipelines.store.database.schema import archives
 
 ROWS_A_GROUP = 20_000
-"""Rows that are skipped or read together: about a megabyte."""
+"""Rows in a row group, which is read or skipped as a whole: about a megabyte."""
 
 _MARK = "mark of the archives"
 _FOLDERS = "folders of the archives"
@@ -37,15 +37,15 @@ _OURS = stat.S_IRUSR | stat.S_IWUSR
 
 
 class Archive(NamedTuple):
-    """One file, as the store lists it.
+    """One row of ``archives``.
 
     Attributes:
-        place: its name in the folder beside the store, or its whole path.
-        path: where it is.
+        place: file name in the folder beside the store, or absolute path.
+        path: absolute path.
         month: such as 2026-03, in UTC.
-        first: instant of the earliest observation in it, µs since 1970 UTC.
-        last: of the latest.
-        observations: rows.
+        first: instant of the earliest observation, µs since 1970 UTC.
+        last: instant of the latest.
+        observations: number of rows.
 
     """
 
@@ -58,12 +58,12 @@ class Archive(NamedTuple):
 
     @property
     def folder(self) -> Path | None:
-        """Where it is; null for the folder beside the store."""
+        """The folder, or `None` for the one beside the store."""
         return self.path.parent if Path(self.place).is_absolute() else None
 
 
 def read_archives(connection: Connection, *conditions: ColumnElement[bool]) -> list[Archive]:
-    """The files that count, of which all these conditions on `archives` hold, in order of time."""
+    """The listed files that match all conditions, in order of time."""
     query = select(archives).where(*conditions).order_by(archives.c.month, archives.c.place)
     return [
         Archive(row.place, _path(connection, row.place), row.month, row.first, row.last, row.observations)
@@ -78,7 +78,7 @@ def read_archived(
     *,
     since: datetime | None = None,
 ) -> Iterator[pl.DataFrame]:
-    """The archived observations of these people in a span, file by file.
+    """The archived observations of these people in a span, one frame per file.
 
     Raises:
         StoreError: a file is missing or damaged.
@@ -96,24 +96,25 @@ def read_archived(
 
 
 def read_file(archive: Archive, wanted: pl.Expr | None = None) -> pl.DataFrame:
-    """The observations of a file, or those of them that are wanted.
+    """The observations of a file that match `wanted`, or all.
 
     Raises:
-        StoreError: it is missing or damaged.
+        StoreError: the file is missing or damaged.
     """
     try:
         found = pl.scan_parquet(archive.path)
         return (found if wanted is None else found.filter(wanted)).collect()
     except FileNotFoundError as error:
         raise StoreError(
-            str(archive.path), "is missing, and holds archived observations; put it back (or try again)"
+            str(archive.path),
+            "archive is missing; restore it from a backup, or try again if another process replaced it",
         ) from error
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise StoreError(str(archive.path), "cannot be read; put back a copy of this archive") from error
+        raise StoreError(str(archive.path), "archive cannot be read; restore it from a backup") from error
 
 
 def without_archived(connection: Connection, rows: Sequence[Row]) -> Sequence[Row]:
-    """Those of the coded records that are in no archive."""
+    """The encoded records that are in no archive."""
     if not rows:
         return rows
     first, last = min(row.at for row in rows), max(row.at for row in rows)
@@ -130,48 +131,50 @@ def without_archived(connection: Connection, rows: Sequence[Row]) -> Sequence[Ro
     return [row for row in rows if (row.user, row.id, row.version) not in repeated] if repeated else rows
 
 
-def announce(connection: Connection, folder: Path | None) -> Path | None:
-    """Keep where files will be, and what tells them from those of another store, before the first: none is lost sight of.
+def register_folder(connection: Connection, folder: Path | None) -> Path | None:
+    """Store the archive folder and a random mark for file names, before the first file is written, so that `sweep` finds all.
 
     Args:
         connection: in a writing transaction of its own.
-        folder: null for the one beside the store; of a store on a server, one that was announced before.
+        folder: `None` for the one beside the store; for a store on a server, the one registered before.
 
     Returns:
         The folder.
 
     Raises:
-        StoreError: there is no folder beside a store on a server, and none was announced.
+        StoreError: the store is on a server and no folder is given or registered.
     """
     known = sorted(_folders(connection))
     if folder is None and known and connection.dialect.name != "sqlite":
         folder = Path(known[0])
-    if fact(connection, _MARK) is None:
-        keep_fact(connection, _MARK, secrets.token_hex(4))
+    if read_fact(connection, _MARK) is None:
+        write_fact(connection, _MARK, secrets.token_hex(4))
     place = _place(folder, "any")
     _path(connection, place)
-    keep_fact(connection, _FOLDERS, _folders(connection) | {str(Path(place).parent)})
+    write_fact(connection, _FOLDERS, _folders(connection) | {str(Path(place).parent)})
     return folder
 
 
 def write_file(connection: Connection, folder: Path | None, month: str, frame: pl.DataFrame) -> Archive:
-    """A new file with these observations, durable and listed; it counts when the transaction does.
+    """Write a new file, synced to disk, and list it; it becomes valid when the transaction commits.
 
     Args:
         connection: in a writing transaction.
-        folder: where to, as announced; null for the folder beside the store.
-        month: which it is.
-        frame: an observation frame with a row at least.
+        folder: as registered; `None` for the folder beside the store.
+        month: such as 2026-03.
+        frame: an observation frame with at least one row.
 
     Raises:
-        StoreError: it cannot be written.
+        StoreError: the file cannot be written.
     """
-    place = _place(folder, f"{month}.{fact(connection, _MARK)}.{secrets.token_hex(4)}.parquet")
+    place = _place(folder, f"{month}.{read_fact(connection, _MARK)}.{secrets.token_hex(4)}.parquet")
     path = _path(connection, place)
     try:
         _write(path, frame.sort(ORDER))
     except OSError as error:
-        raise StoreError(str(path), f"cannot be written ({error.strerror}); nothing was moved") from error
+        raise StoreError(
+            str(path), f"cannot be written ({error.strerror}); no observations were moved"
+        ) from error
     first, last = (
         as_number(moment) for moment in frame.select(pl.col("at").min(), last=pl.col("at").max()).row(0)
     )
@@ -182,15 +185,15 @@ def write_file(connection: Connection, folder: Path | None, month: str, frame: p
 
 
 def drop_file(connection: Connection, archive: Archive) -> None:
-    """Let a file count no longer, once the transaction does; `sweep` removes it."""
+    """Remove a file from the list; `sweep` deletes it after the transaction commits."""
     connection.execute(delete(archives).where(archives.c.place == archive.place))
 
 
 def sweep(connection: Connection) -> None:
-    """Remove the files of this store that do not count. Nobody else may be archiving or forgetting."""
+    """Delete the files of this store that are not listed. Needs `pipelines.store.archive.maintenance`."""
     listed = {archive.path for archive in read_archives(connection)}
-    ours = re.compile(rf"\.?\d{{4,}}-\d\d\.{fact(connection, _MARK)}\.[0-9a-f]{{8}}\.parquet(\.part)?")
-    for folder in (_path(connection, str(Path(said) / "any")).parent for said in _folders(connection)):
+    ours = re.compile(rf"\.?\d{{4,}}-\d\d\.{read_fact(connection, _MARK)}\.[0-9a-f]{{8}}\.parquet(\.part)?")
+    for folder in (_path(connection, str(Path(name) / "any")).parent for name in _folders(connection)):
         if folder.is_dir():
             for path in folder.iterdir():
                 if ours.fullmatch(path.name) and path not in listed:
@@ -206,30 +209,30 @@ def _write(path: Path, frame: pl.DataFrame) -> None:
         file.flush()
         os.fsync(file.fileno())
     unfinished.replace(path)
-    if hasattr(os, "O_DIRECTORY"):  # the name is as durable as the content; Windows has no such call
+    if hasattr(os, "O_DIRECTORY"):  # sync the directory entry too; Windows has no such call
         folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
         os.fsync(folder)
         os.close(folder)
 
 
 def _path(connection: Connection, place: str) -> Path:
-    """Where a file is: names alone are meant from the folder beside the store, which may be moved with it."""
+    """Absolute path of a file: a bare name is in the folder beside the store, which may be moved with it."""
     if Path(place).is_absolute():
         return Path(place)
     if connection.dialect.name != "sqlite":
         raise StoreError(
             connection.engine.url.render_as_string(hide_password=True),
-            "is on a server: say with --to in which folder the archives are to lie",
+            "is on a server; name a folder for the archives with --to",
         )
     database = Path(connection.engine.url.database or "")
     return database.with_name(f"{database.name}-archive") / place
 
 
 def _place(folder: Path | None, name: str) -> str:
-    """How the store calls a file in a folder."""
+    """The name under which ``archives`` lists a file."""
     return name if folder is None else str(folder.expanduser().absolute() / name)
 
 
 def _folders(connection: Connection) -> set[str]:
-    said = fact(connection, _FOLDERS)
-    return set(said) if isinstance(said, list) else set()
+    folders = read_fact(connection, _FOLDERS)
+    return set(folders) if isinstance(folders, list) else set()

@@ -1,4 +1,4 @@
-"""Moments as the store keeps them: whole microseconds since 1970."""
+"""Instants as the store keeps them: whole microseconds since 1970 UTC."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def as_number(moment: datetime) -> int:
-    """An aware moment as the store keeps it.
+    """Microseconds since 1970 UTC of an aware datetime.
 
     >>> as_number(datetime(1970, 1, 1, 0, 0, 1, tzinfo=UTC))
     1000000
@@ -18,5 +18,5 @@ def as_number(moment: datetime) -> int:
 
 
 def as_moment(number: int) -> datetime:
-    """The moment that the store keeps as this, in UTC."""
+    """The datetime, in UTC, of this many microseconds since 1970."""
     return _EPOCH + number * _MICROSECOND

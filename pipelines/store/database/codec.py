@@ -1,13 +1,13 @@
 """Observations as rows of the store, and back.
 
-Most of what a record says, thousands of others of that person say as well: its type, action, zone and offset, and
-which features it has. That is its *shape*, kept once a person::
+Thousands of records of one person share the same type, action, zone, offset and set of features. These form the
+*shape*, which is stored once per person::
 
     shape    ["calendar","created","Europe/Berlin","user",3600000000,["category:text","duration_minutes:number"]]
     content  ["budget",45.0]
 
-The row keeps the content alone: 150 bytes where the record as JSON has 250. Coding is exact: what comes back is the
-frame that went in, to the bit (but that NaN and infinity, which no record can hold, are nothing).
+The row stores only the content: 150 bytes where the record as JSON has 250. Decoding gives back the encoded frame
+exactly, except that NaN and infinity, which JSON cannot hold, become null.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from observations.schema import BASE, KINDS, concat_observations, feature_column
 
 
 class Row(NamedTuple):
-    """One record, coded.
+    """One encoded record.
 
     Attributes:
-        user: whose.
+        user: name of the person.
         at: the instant, µs since 1970 UTC.
         id: the observation's id.
-        version: digest of shape and content: two records of one id are the same if it is.
-        shape: JSON, what it has in common with others.
+        version: digest of shape and content; equal for equal records.
+        shape: JSON, the fields shared with other records.
         content: JSON array, the values of its features.
 
     """
@@ -70,9 +70,9 @@ def encode(frame: pl.DataFrame) -> Iterator[Row]:
 
 
 def decode(rows: Sequence[tuple[str, int, str, str, str]]) -> pl.DataFrame:
-    """The observation frame of coded records: ``(user, at, id, shape, content)`` each, in their order.
+    """The observation frame of encoded records, each ``(user, at, id, shape, content)``, in their order.
 
-    Columns are those of `observations.schema.concat_observations`: the same records give the same frame.
+    Columns are in the order of `observations.schema.concat_observations`.
     """
     places: dict[str, list[int]] = {}
     for place, row in enumerate(rows):
@@ -98,10 +98,10 @@ def _common(places: dict[str, list[int]], height: int) -> Iterator[pl.Series]:
     for number, at in enumerate(places.values()):
         for place in at:
             which[place] = number
-    said = [orjson.loads(shape) for shape in places]
+    parsed = [orjson.loads(shape) for shape in places]
     for number, name in enumerate(("type", "action", "tz", "actor", "local")):
         dtype = pl.Int64() if name == "local" else BASE[name]
-        yield pl.Series(name, [one[number] for one in said], dtype=dtype).gather(which)
+        yield pl.Series(name, [one[number] for one in parsed], dtype=dtype).gather(which)
 
 
 def _features(
@@ -111,7 +111,7 @@ def _features(
     cells: dict[str, tuple[list[int], list[object]]] = {}
     for shape, at in places.items():
         columns = orjson.loads(shape)[-1]
-        # All contents of a shape as one text: parsed ten times as fast as one by one.
+        # All contents of a shape as one text: ten times as fast as parsing them one by one.
         values = orjson.loads("[" + ",".join([rows[place][4] for place in at]) + "]")
         for column, cell in zip(columns, zip(*values, strict=True), strict=True):
             there, taken = cells.setdefault(column, ([], []))
@@ -128,7 +128,7 @@ def _digest(shape: str, content: bytes) -> int:
 
 
 def _finite(values: pl.Series) -> pl.Series:
-    """The values, null where they are NaN or infinite."""
-    if values.dtype != KINDS["number"] or isfinite(values.sum()):  # a sum is finite only if all of it is
+    """The values, with NaN and infinity as null."""
+    if values.dtype != KINDS["number"] or isfinite(values.sum()):  # a sum is finite only if all its terms are
         return values
     return values.set(~values.is_finite(), None)

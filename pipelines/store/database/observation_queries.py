@@ -1,4 +1,4 @@
-"""Observations and people out of the store."""
+"""Reads observations and people from the store."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import polars as pl
 from sqlalchemy import ColumnElement, Connection, select
 
 from observations.schema import concat_observations
-from pipelines.store.codec import decode
-from pipelines.store.instants import as_number
-from pipelines.store.parquet_archive import read_archived
-from pipelines.store.schema import observations, people, shapes
+from pipelines.store.database.codec import decode
+from pipelines.store.database.instants import as_number
+from pipelines.store.database.parquet_archive import read_archived
+from pipelines.store.database.schema import observations, people, shapes
 
 
 class Person(NamedTuple):
-    """A person in the store, as `pipelines.store.schema.people` has them."""
+    """A row of `pipelines.store.database.schema.people`."""
 
     number: int
     name: str
@@ -30,22 +30,21 @@ class Person(NamedTuple):
 def read_people(
     connection: Connection, *conditions: ColumnElement[bool], locked: bool = False
 ) -> list[Person]:
-    """The people of whom all these conditions on `people` hold, in alphabetical order of their names.
+    """The people that match all conditions, in order of their names.
 
     Args:
         connection: in any transaction.
         conditions: on the columns of `people`.
-        locked: whether other writers are to wait for them until the transaction ends.
+        locked: make other writers wait for these people until the transaction ends.
     """
     table = people.c
     query = select(
         table.number, table.name, table.observations, table.changed, table.evaluated, table.evaluated_rows
     ).where(*conditions)
     if locked:
-        query = query.order_by(
-            table.name
-        ).with_for_update()  # in one order, so that no two wait for each other
-    # Sorted here, not there: databases differ in what comes before what, and batch sorts by code point.
+        # In one order, so that two writers never wait for each other.
+        query = query.order_by(table.name).with_for_update()
+    # Sorted here: databases differ in their collation, and batch sorts by code point.
     return sorted((Person(*row) for row in connection.execute(query)), key=lambda person: person.name)
 
 
@@ -56,15 +55,15 @@ def read_observations(
     *,
     since: datetime | None = None,
 ) -> pl.DataFrame:
-    """All records of these people in a span, as an observation frame; differing records of one id are all in it.
+    """All records of these people in a span, archived ones included, as an observation frame.
 
-    Archived ones are among them: what was learned from them stays the same.
+    Differing records with one id are all in it.
 
     Args:
         connection: in any transaction.
-        whose: a few thousand people at most.
-        until: nothing later, or everything if null.
-        since: nothing earlier, or everything if null.
+        whose: the people, a few thousand at most.
+        until: the last instant; `None` for no bound.
+        since: the first instant; `None` for no bound.
     """
     stored = read_stored(connection, whose, until, since=since)
     names = [person.name for person in whose]
@@ -78,7 +77,7 @@ def read_stored(
     *,
     since: datetime | None = None,
 ) -> pl.DataFrame:
-    """As `read_observations`, but only what is in the database itself."""
+    """As `read_observations`, without the archives."""
     names = {person.number: person.name for person in whose}
     theirs = observations.c.person.in_(list(names))
     query = select(
@@ -92,22 +91,22 @@ def read_stored(
         query = query.where(observations.c.at <= as_number(until))
     if since is not None:
         query = query.where(observations.c.at >= as_number(since))
-    said = {
+    shape_texts = {
         (person, number): text
         for person, number, text in connection.execute(
-            select(shapes.c.person, shapes.c.number, shapes.c.said).where(shapes.c.person.in_(list(names)))
+            select(shapes.c.person, shapes.c.number, shapes.c.json).where(shapes.c.person.in_(list(names)))
         )
     }
     return decode(
         [
-            (names[person], at, id, said[person, shape], content)
+            (names[person], at, id, shape_texts[person, shape], content)
             for person, at, id, shape, content in connection.execute(query)
         ]
     )
 
 
 def parts(whose: Iterable[Person], rows: int, most: int = 4_000) -> Iterator[list[Person]]:
-    """The people in their order, in parts of about so many rows and at most so many people."""
+    """The people, in order, in parts of about `rows` observations and at most `most` people."""
     part: list[Person] = []
     size = 0
     for person in whose:

@@ -1,4 +1,4 @@
-"""Observations into the store: each record once, however often and in whatever order it comes."""
+"""Writes observations into the store: each record once, however often and in whatever order it arrives."""
 
 from __future__ import annotations
 
@@ -14,23 +14,21 @@ from sqlalchemy import BigInteger, Connection, Table, bindparam, case, delete, s
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.sql.dml import ReturningInsert
 
-from pipelines.store.codec import Row, encode
-from pipelines.store.forget.observation_filter import admitted
-from pipelines.store.instants import as_number
-from pipelines.store.observation_queries import Person, read_people
-from pipelines.store.parquet_archive import without_archived
-from pipelines.store.schema import observations, people, shapes, sources
+from pipelines.store.database.codec import Row, encode
+from pipelines.store.database.instants import as_number
+from pipelines.store.database.observation_queries import Person, read_people
+from pipelines.store.database.parquet_archive import without_archived
+from pipelines.store.database.schema import observations, people, shapes, sources
 
 GROWTH, HEADSTART = 2, 50
-"""A person is evaluated at the latest with this many times the observations of last time, and so many more: what all
-evaluations of a growing history cost together stays in proportion to it."""
+"""A person is evaluated at the latest when their observations exceed `GROWTH` × the last count + `HEADSTART`, so that
+the total cost of evaluating a growing history stays proportional to it."""
 
 LONGEST_NAME = 600
-"""Characters, of four bytes at most, that an id or a user's name may have."""
+"""Maximum length of an id or user name, in characters of up to four bytes."""
 
 NAMES_AT_ONCE = 5_000
-"""Names asked for in one statement: databases bound the number of parameters."""
-
+"""Names in one statement: databases limit the number of parameters."""
 
 _LATEST = bindparam("latest", type_=BigInteger())
 _NOTE_CHANGES = (
@@ -42,38 +40,38 @@ _NOTE_CHANGES = (
         newest=case((people.c.newest > _LATEST, people.c.newest), else_=_LATEST),
     )
 )
-_SHAPES = select(shapes.c.person, shapes.c.said, shapes.c.number).where(
+_SHAPES = select(shapes.c.person, shapes.c.json, shapes.c.number).where(
     shapes.c.person.in_(bindparam("whose", expanding=True))
 )
 
 
 @dataclass(frozen=True)
 class Position:
-    """How far a source has been read: kept with what was read of it, so that neither is without the other.
+    """How far a source has been read; written in the same transaction as the records read from it.
 
     Attributes:
-        label: what the source is called.
-        offset: bytes that are dealt with.
-        lines: lines among them.
-        said: JSON, what tells the file from another of its name.
+        label: name of the source.
+        offset: bytes read.
+        lines: lines read.
+        json: identifies the file behind the label.
 
     """
 
     label: str
     offset: int
     lines: int
-    said: str
+    json: str
 
 
 @dataclass(frozen=True)
 class Added:
-    """What an insertion added.
+    """Result of an insertion.
 
     Attributes:
-        new: (user, id) of each record that was not there.
-        grown: whether somebody's observations have doubled since they were evaluated.
-        forgotten: records that were left out, or let in without a person, because that was forgotten.
-        refused: records that were left out because their id or user is no name that every database can keep.
+        new: (user, id) of each record that was not in the store.
+        grown: true if the observations of a person have doubled since their last evaluation.
+        forgotten: records left out, or stored without a person, because of the suppression list.
+        refused: records left out because their id or user name cannot be a key in every database.
 
     """
 
@@ -87,13 +85,12 @@ class Added:
 
 
 def has_grown(rows: int, evaluated_rows: int) -> bool:
-    """Whether so many observations are too many to wait, after so many at the last evaluation."""
+    """True if `rows` observations need an evaluation at once, after `evaluated_rows` at the last one."""
     return rows >= GROWTH * evaluated_rows + HEADSTART
 
 
 def insert_observations(connection: Connection, frame: pl.DataFrame) -> Added:
-    """Add the records of an observation frame that the store does not have yet, and that were not forgotten."""
-    frame, forgotten = admitted(connection, frame)
+    """Add the records of an observation frame that the store does not have yet. The suppression list is not applied."""
     coded = list(encode(frame))
     kept = [row for row in coded if _is_name(row.id) and _is_name(row.user)]
     rows = sorted(without_archived(connection, kept), key=lambda row: (row.user, row.at))
@@ -123,35 +120,34 @@ def insert_observations(connection: Connection, frame: pl.DataFrame) -> Added:
             has_grown(known[user].observations + count, known[user].evaluated_rows)
             for user, count in counts.items()
         ),
-        forgotten,
-        len(coded) - len(kept),
+        refused=len(coded) - len(kept),
     )
 
 
 def _is_name(text: str) -> bool:
-    """Whether it can be the key of a row: PostgreSQL takes 2,700 bytes at most, and no NUL."""
+    """True if it can be a key: PostgreSQL takes 2,700 bytes at most, and no NUL."""
     return len(text) <= LONGEST_NAME and "\0" not in text
 
 
-def keep_position(connection: Connection, position: Position, now: datetime) -> None:
-    """Remember how far a source has been read."""
+def write_position(connection: Connection, position: Position, now: datetime) -> None:
+    """Store how far a source has been read."""
     connection.execute(delete(sources).where(sources.c.label == position.label))
     connection.execute(sources.insert().values(**asdict(position), at=as_number(now)))
 
 
 def read_position(connection: Connection, label: str) -> Position | None:
-    """How far the source of that name has been read; null if it never was."""
-    columns = (sources.c.label, sources.c.offset, sources.c.lines, sources.c.said)
+    """How far the source with this label has been read, or `None`."""
+    columns = (sources.c.label, sources.c.offset, sources.c.lines, sources.c.json)
     row = connection.execute(select(*columns).where(sources.c.label == label)).first()
     return None if row is None else Position(*row)
 
 
 def numbers_of_people(connection: Connection, names: Sequence[str]) -> dict[str, int]:
-    """The number of each person, who is entered if new; where people are locked, these are until the transaction ends.
+    """The number of each person; new people are added. Where the database locks rows, theirs are locked.
 
     Args:
         connection: in a writing transaction.
-        names: in alphabetical order, which all writers keep to: so no two wait for each other.
+        names: sorted, so that two writers never wait for each other.
     """
     return {name: person.number for name, person in _people(connection, names).items()}
 
@@ -177,7 +173,7 @@ def _known(connection: Connection, names: Sequence[str]) -> dict[str, Person]:
 def _numbers_of_shapes(
     connection: Connection, numbers: Mapping[str, int], wanted: Collection[tuple[str, str]]
 ) -> dict[tuple[str, str], int]:
-    """The number of each person's shapes; new ones are entered."""
+    """The number of each shape of each person; new shapes are added."""
     known = _known_shapes(connection, numbers)
     highest = Counter[str]()
     for (user, _), number in known.items():
@@ -188,7 +184,7 @@ def _numbers_of_shapes(
         known[user, shape] = highest[user]
     if new:
         entries = [
-            {"person": numbers[user], "number": known[user, shape], "said": shape} for user, shape in new
+            {"person": numbers[user], "number": known[user, shape], "json": shape} for user, shape in new
         ]
         connection.execute(shapes.insert(), entries)
     return known
@@ -201,12 +197,12 @@ def _known_shapes(connection: Connection, numbers: Mapping[str, int]) -> dict[tu
     for start in range(0, len(asked), NAMES_AT_ONCE):
         theirs = {"whose": asked[start : start + NAMES_AT_ONCE]}
         rows = connection.execute(_SHAPES, theirs)
-        found.update(((names[person], said), number) for person, said, number in rows)
+        found.update(((names[person], shape), number) for person, shape, number in rows)
     return found
 
 
 def _insert(connection: Connection, rows: Sequence[Mapping[str, object]]) -> list[tuple[int, str]]:
-    """Add rows to the observations; person and id of those that were not there yet."""
+    """Add rows to the observations; returns person and id of the new ones."""
     if not rows:
         return []
     entry = _insert_observations(connection.dialect.name)
@@ -219,7 +215,7 @@ def _insert_observations(dialect: str) -> ReturningInsert[int, str]:
 
 
 def _insert_new(dialect: str, table: Table) -> sqlite.Insert | postgresql.Insert:
-    """An insertion that passes over what is there."""
+    """An insertion that skips existing rows."""
     if dialect == "postgresql":
         return postgresql.insert(table).on_conflict_do_nothing()
     return sqlite.insert(table).on_conflict_do_nothing()
@@ -228,7 +224,7 @@ def _insert_new(dialect: str, table: Table) -> sqlite.Insert | postgresql.Insert
 def _note_changes(
     connection: Connection, numbers: Mapping[str, int], added: Mapping[str, int], rows: Iterable[Row]
 ) -> None:
-    """Count what was added to each person, who is to be evaluated again."""
+    """Count what was added to each person and mark them for evaluation."""
     newest = {user: max(row.at for row in theirs) for user, theirs in groupby(rows, key=lambda row: row.user)}
     noted = [
         {"whose": numbers[user], "added": count, "latest": newest[user]}
