@@ -63,7 +63,7 @@ def _more_for_ada() -> pl.DataFrame:
 @pytest.mark.parametrize("form", ["ndjson", "json", "markdown"])
 def test_patterns_prints_what_detect_prints(folder: Path, when: str, form: str) -> None:
     asked = ["--status", "all", "--format", form, "--as-of", when]
-    stored = CliRunner().invoke(main, ["patterns", "--db", "habits.db", *asked])
+    stored = CliRunner().invoke(main, ["patterns", "--db", "habits.db", "--all-users", *asked])
     read = CliRunner().invoke(main, ["detect", "log.ndjson", *asked])
     assert (stored.exit_code, read.exit_code) == (0, 0)
     assert stored.stdout == read.stdout
@@ -79,23 +79,23 @@ def test_one_person_one_type_one_status(folder: Path) -> None:
 
 
 def test_a_table_begins_with_ids_that_tell_them_apart(folder: Path) -> None:
-    lines = run(folder, "patterns", "--status", "all").stdout.splitlines()
+    lines = run(folder, "patterns", "--user", "bea", "--status", "all").stdout.splitlines()
     ids = [word for word in (line.split(" ")[0] for line in lines) if re.fullmatch("[0-9a-f]{6,}", word)]
     assert len(set(ids)) == len(ids) >= 10
-    assert run(folder, "show", ids[0]).exit_code == run(folder, "show", ids[-1]).exit_code == 0
+    assert [run(folder, "show", id, "--user", "bea").exit_code for id in (ids[0], ids[-1])] == [0, 0]
 
 
 def test_nothing_is_read_of_what_came_later(folder: Path) -> None:
     with Store(folder / "habits.db") as store:
         store.add(regular("Later", every(1, 30, END.date() + timedelta(days=1)), "20:00", user="ada"))
-    assert "Later" not in run(folder, "patterns", "--status", "all").stdout
-    assert "Later" in run(folder, "patterns", when="2026-04-02").stdout
+    assert "Later" not in run(folder, "patterns", "--user", "ada", "--status", "all").stdout
+    assert "Later" in run(folder, "patterns", "--user", "ada", when="2026-04-02").stdout
 
 
 @freeze_time("2026-03-02T08:00:00Z")
 def test_now_is_the_machines(folder: Path) -> None:
-    plain = CliRunner().invoke(main, ["patterns", "--db", "habits.db", "--format", "ndjson"])
-    assert plain.stdout == run(folder, "patterns", "--format", "ndjson").stdout
+    plain = CliRunner().invoke(main, ["patterns", "--db", "habits.db", "--all-users", "--format", "ndjson"])
+    assert plain.stdout == run(folder, "patterns", "--all-users", "--format", "ndjson").stdout
 
 
 # --- show -----------------------------------------------------------------------------------------------------
@@ -129,7 +129,7 @@ def test_the_confidence_is_the_sum_that_is_shown(folder: Path) -> None:
     for word in ("Swim", "omar", "fetch", "Attic"):
         found = run(folder, "patterns", "--user", "bea", "--format", "ndjson").stdout.splitlines()
         pattern = next(p for p in map(json.loads, found) if word in p["statement"])
-        shown = run(folder, "show", pattern["id"]).stdout
+        shown = run(folder, "show", pattern["id"], "--user", "bea").stdout
         line = next(line for line in shown.splitlines() if line.startswith("confidence"))
         total, terms = line.split()[1], line.split("(")[1]
         sum_shown, decay = terms.split(")")
@@ -149,9 +149,11 @@ def test_what_one_more_would_do_is_said(tmp_path: Path) -> None:
             )
         )
     when = "2026-01-28T08:00Z"
-    listed = run(tmp_path, "patterns", "--status", "tracking", "--format", "ndjson", when=when).stdout
+    listed = run(
+        tmp_path, "patterns", "--user", "ada", "--status", "tracking", "--format", "ndjson", when=when
+    ).stdout
     id = next(p["id"] for p in map(json.loads, listed.splitlines()) if "Yoga" in p["statement"])
-    shown = run(tmp_path, "show", id, when=when).stdout
+    shown = run(tmp_path, "show", id, "--user", "ada", when=when).stdout
     assert "one more Tuesday confirms it" in shown
     assert "lacks 1 more Tuesday" in shown
 
@@ -166,15 +168,17 @@ def test_what_was_chosen_instead_is_shown(tmp_path: Path) -> None:
             records.add("calendar", "created", local=local, tz="UTC", user_id="ada", features=features)
     with Store(tmp_path / "habits.db", clock=lambda: END) as store:
         store.observe(observations(records))
-    listed = run(tmp_path, "patterns", "--type", "preference", "--format", "ndjson").stdout.splitlines()
+    listed = run(
+        tmp_path, "patterns", "--user", "ada", "--type", "preference", "--format", "ndjson"
+    ).stdout.splitlines()
     id = next(p["id"] for p in map(json.loads, listed) if "Attic" in p["statement"])
-    shown = run(tmp_path, "show", id).stdout
+    shown = run(tmp_path, "show", id, "--user", "ada").stdout
     assert "counter-examples (5)" in shown
     assert "budget 49 (location: Loft)" in shown
 
 
 def test_show_as_json_has_all_of_it(folder: Path) -> None:
-    said = json.loads(run(folder, "show", "790ce2", "--format", "json").stdout)
+    said = json.loads(run(folder, "show", "790ce2", "--user", "ada", "--format", "json").stdout)
     assert list(said) == ["pattern", "opportunities", "journal", "outlook", "would_change"]
     assert sum(one["kept"] for one in said["opportunities"]) == said["pattern"]["support"] == 15
     assert said["pattern"]["p_value"] <= said["outlook"]["allowed"] < 0.05
@@ -191,14 +195,18 @@ def test_a_title_cannot_steer_the_terminal(tmp_path: Path) -> None:
         ["history", id],
         ["predict"],
     ):
-        assert "\x1b" not in run(tmp_path, *words).stdout
-        assert "\x07" not in run(tmp_path, *words).stdout
+        printed = run(tmp_path, *words, "--user", "ada").stdout
+        assert printed.strip()
+        assert "\x1b" not in printed
+        assert "\x07" not in printed
 
 
 def test_colours_are_for_terminals(folder: Path) -> None:
-    assert "\x1b" not in run(folder, "show", "790ce2").stdout
-    assert "\x1b[" in run(folder, "show", "790ce2", FORCE_COLOR="1", TERM="xterm").stdout
-    without = run(folder, "show", "790ce2", FORCE_COLOR="1", TERM="xterm", NO_COLOR="1").stdout
+    assert "\x1b" not in run(folder, "show", "790ce2", "--user", "ada").stdout
+    assert "\x1b[" in run(folder, "show", "790ce2", "--user", "ada", FORCE_COLOR="1", TERM="xterm").stdout
+    without = run(
+        folder, "show", "790ce2", "--user", "ada", FORCE_COLOR="1", TERM="xterm", NO_COLOR="1"
+    ).stdout
     assert "\x1b[3" not in without  # no colour: bold and dim are none
 
 
@@ -206,18 +214,20 @@ def test_colours_are_for_terminals(folder: Path) -> None:
 
 
 def test_history_is_the_journal(folder: Path) -> None:
-    lines = run(folder, "history", "790ce2", "--format", "ndjson").stdout.splitlines()
+    lines = run(folder, "history", "790ce2", "--user", "ada", "--format", "ndjson").stdout.splitlines()
     assert [(e["before"], e["after"]) for e in map(json.loads, lines)] == [
         (None, "tracking"),
         ("tracking", "confirmed"),
     ]
-    table = [line.split() for line in run(folder, "history", "790ce2").stdout.splitlines()]
+    table = [line.split() for line in run(folder, "history", "790ce2", "--user", "ada").stdout.splitlines()]
     assert [row[3] for row in table] == ["to", "tracking", "confirmed"] or table[2][3] == "confirmed"
     early = run(
-        folder, "history", "790ce2", "--format", "ndjson", when="2026-01-15T12:00Z"
+        folder, "history", "790ce2", "--user", "ada", "--format", "ndjson", when="2026-01-15T12:00Z"
     ).stdout.splitlines()
     assert early == lines[:1]
-    late = run(folder, "history", "790ce2", "--format", "ndjson", when="2026-12-01").stdout.splitlines()
+    late = run(
+        folder, "history", "790ce2", "--user", "ada", "--format", "ndjson", when="2026-12-01"
+    ).stdout.splitlines()
     assert json.loads(late[-1])["after"] == "expired"
 
 
@@ -228,23 +238,21 @@ def test_history_is_the_journal(folder: Path) -> None:
     ("words", "when", "message"),
     [
         (
-            ["show", "790ce2f9e1d4ffff"],
+            ["show", "790ce2f9e1d4ffff", "--user", "ada"],
             WHEN,
-            "there is no pattern whose id begins with '790ce2f9e1d4ffff'; did you mean 790c",
+            "user 'ada' has no pattern with an id that begins with '790ce2f9e1d4ffff'; did you mean 790c",
         ),
-        (["show", "zz"], WHEN, "begins with 'zz'; habitus patterns --status all lists them"),
-        (["history", ""], WHEN, "patterns have an id that begins with ''"),
-        (["show", "790ce2"], "2025-01-01", "there is no pattern whose id begins with '790ce2'"),
-        (["show", "790ce2", "--user", "bea"], WHEN, "there is no pattern whose id begins with '790ce2'"),
-        (["patterns", "--user", "be"], WHEN, "there is nobody called 'be' in the store; did you mean bea?"),
+        (["show", "zz", "--user", "ada"], WHEN, "begins with 'zz'; habitus patterns --status all lists them"),
+        (["history", "", "--user", "bea"], WHEN, "patterns have an id that begins with ''"),
         (
-            ["patterns", "--user", "zoe"],
-            WHEN,
-            "there is nobody called 'zoe' in the store; there are ada, bea",
+            ["show", "790ce2", "--user", "ada"],
+            "2025-01-01",
+            "has no pattern with an id that begins with '790ce2'",
         ),
-        (["patterns"], "2025-01-01", "there is no observation up to --as-of 2025-01-01"),
+        (["show", "790ce2", "--user", "bea"], WHEN, "has no pattern with an id that begins with '790ce2'"),
+        (["show", "790ce2"], WHEN, "begins with '790ce2'; name another user with --user"),
+        (["patterns", "--user", "ada"], "2025-01-01", "there is no observation up to --as-of 2025-01-01"),
         (["patterns"], "yesterday-ish", "--as-of takes a date or time"),
-        (["profile"], WHEN, "the store knows 2 people (ada, bea); say whom you mean with --user"),
     ],
 )
 def test_what_is_not_there_is_said_in_one_line(
@@ -258,6 +266,19 @@ def test_what_is_not_there_is_said_in_one_line(
     assert result.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    "words", [["patterns"], ["predict"], ["profile"], ["audit"], ["patterns", "--user", "be"]]
+)
+def test_an_unknown_user_has_nothing_and_no_other_user_is_named(folder: Path, words: list[str]) -> None:
+    command = [words[0], "--db", str(folder / "habits.db"), *words[1:]]
+    result = CliRunner().invoke(main, command)
+    asked = words[-1] if "--user" in words else "me"
+    assert result.exit_code == 0
+    assert f"no observations of user '{asked}'; name another with --user" in result.stderr
+    assert "ada" not in result.output.replace(str(folder), "")
+    assert "bea" not in result.output.replace(str(folder), "")
+
+
 def test_an_empty_store_says_how_to_fill_it(tmp_path: Path) -> None:
     result = run(tmp_path, "patterns")
     assert (result.exit_code, result.stdout.strip()) == (0, "")
@@ -268,7 +289,7 @@ def test_an_id_of_another_time_is_found(folder: Path) -> None:
     """What is stored of patterns is of the last evaluation; a pattern of the past need not be among them."""
     with Store(folder / "habits.db", clock=lambda: END + timedelta(days=900)) as store:
         store.changes()
-        assert store.show("790ce2", as_of=END).pattern.status == "confirmed"
+        assert store.show("790ce2", "ada", as_of=END).pattern.status == "confirmed"
 
 
 # --- in Python, on both databases -------------------------------------------------------------------------------
@@ -279,23 +300,23 @@ def test_the_verbs_in_python(place: str) -> None:
         store.observe(TEA)
         (tea,) = store.patterns("ada").confirmed
         assert store.profile("ada").entries[0].id == tea.id
-        assert store.show(tea.id[:5]).pattern == tea
+        assert store.show(tea.id[:5], "ada").pattern == tea
         assert (
-            store.show(tea.id, as_of=END.astimezone(UTC) - timedelta(days=7)).pattern.support
+            store.show(tea.id, "ada", as_of=END.astimezone(UTC) - timedelta(days=7)).pattern.support
             == tea.support - 1
         )
-        assert store.history(tea.id).height == 2
+        assert store.history(tea.id, "ada").height == 2
         assert store.predict(ALL_USERS, days=3)[0].pattern_id == tea.id
         assert store.backtest(ALL_USERS, days=14).get_column("predictions").sum() > 0
-        store.pin(tea.id)
-        store.confirm(tea.id)
+        store.pin(tea.id, "ada")
+        store.confirm(tea.id, "ada")
         assert store.patterns(ALL_USERS).patterns[0].words == ("confirmed", "pinned")
-        said = store.remember("prefers tea")
+        said = store.remember("prefers tea", user="ada")
         assert [e.id for e in store.profile("ada").entries] == [said.id, tea.id]
-        store.dismiss(tea.id)
+        store.dismiss(tea.id, "ada")
         assert [e.id for e in store.profile("ada").entries] == [said.id]
         with pytest.raises(SettingError, match="nothing that was observed is behind it"):
             store.patterns(ALL_USERS).explain(said)
-        store.remember("prefers tea", undo=True)
-        store.dismiss(tea.id, undo=True)
+        store.remember("prefers tea", user="ada", undo=True)
+        store.dismiss(tea.id, "ada", undo=True)
         assert store.patterns(ALL_USERS).patterns == (tea,)

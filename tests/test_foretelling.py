@@ -102,7 +102,7 @@ def test_a_support_that_confirms(store: Store) -> None:
             before="tracking",
             after="confirmed",
             at="2026-03-04T12:00:00+00:00",
-            reason="one more time kept",
+            reason="kept once more",
             confidence=0.6,
             provisional=True,
         )

@@ -338,7 +338,7 @@ def test_a_wish_that_means_nothing_is_refused(place: str) -> None:
             ({"since": date(2026, 2, 1), "until": date(2026, 1, 1)}, "is later than --to"),
         ]:
             with pytest.raises(SettingError, match=said):
-                store.forget(**{"user": ALL_USERS, **wish})  # type: ignore[arg-type]
+                store.forget(**{"user": ALL_USERS, **wish})  # type: ignore[arg-type, dict-item]
 
 
 def test_two_do_not_forget_at_once(place: str) -> None:
