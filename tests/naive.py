@@ -258,7 +258,9 @@ def span_value(positions: Sequence[int], rate: float, contrast: float) -> float:
 # --- selection ------------------------------------------------------------------------------------------------
 
 
-def say_once(gains: Sequence[float], evidence: Sequence[Collection[Hashable]], own_share: float) -> list[int]:
+def keep_once(
+    gains: Sequence[float], evidence: Sequence[Collection[Hashable]], own_share: float
+) -> list[int]:
     """Greedy cover for one person: which candidates are kept, in ascending order.
 
     Args:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from patterns.inference.redundancy import OWN_SHARE, say_once
+from patterns.inference.redundancy import OWN_SHARE, keep_once
 from tests import naive
 
 
@@ -17,7 +17,7 @@ def kept(
     """The candidates that stay, given what each rests on."""
     owner = [c for c, own in enumerate(evidence) for _ in own]
     flat = [e for own in evidence for e in own]
-    answer = say_once(
+    answer = keep_once(
         np.array(user, dtype=np.int64),
         np.array(gain, dtype=np.float64),
         np.array(owner, dtype=np.int64),
@@ -73,6 +73,6 @@ def test_what_is_kept_is_the_oracle(people: list[list[tuple[int, list[int]]]], o
     expected, start = [], 0
     for own in people:
         own_gain, own_evidence = [float(g) for g, _ in own], [rests for _, rests in own]
-        expected += [start + c for c in naive.say_once(own_gain, own_evidence, own_share)]
+        expected += [start + c for c in naive.keep_once(own_gain, own_evidence, own_share)]
         start += len(own)
     assert kept(user, gain, evidence, own_share) == expected

@@ -13,7 +13,7 @@ DETECTORS: tuple[Detector, ...] = (
     WorkflowDetector(),
     AvoidanceDetector(),
 )
-"""In the order in which they are asked: a detector is told what those before it account for."""
+"""In the order in which they run: each detector gets the events that those before it account for."""
 
 __all__ = [
     "DETECTORS",

@@ -12,12 +12,12 @@ with one event of "all alike" added, so that a value never seen elsewhere is unl
 **Hypotheses.** Every value seen in every context of a person, for each feature; and each may have begun with any
 of the context's events.
 
-**Not a choice.** A value that a context has without exception is no preference where the context is one single
-thing (every "Stand-up" lasts what its series says), or where the value occurs nowhere else (every "Zoom" call is
-held in "Zoom"): it belongs to the thing. Whom a mail is sent or copied to is a choice each time it is written.
+**Not a choice.** A value that a context has without exception is no preference if the context is one single
+thing (every "Stand-up" has the length of its series), or if the value occurs nowhere else (every "Zoom" call is
+held in "Zoom"): it is a property of the thing. Whom a mail is sent or copied to is a choice each time it is written.
 
-**Oneself.** An address that a person sends from is their own, and no relationship. Who takes part in a mail is said
-by its from, to and cc; the same people as ``participants`` say nothing more.
+**Own addresses.** An address that a person sends from is their own, and no relationship. The from, to and cc of a mail name
+the people in it, so its ``participants`` are ignored.
 """
 
 from __future__ import annotations
@@ -35,35 +35,35 @@ from patterns.eventlog.due_times import next_occasion, patience
 from patterns.eventlog.log import Log, wall_clock
 from patterns.eventlog.subjects import NOT_A_SUBJECT, WHO, Subjects
 from patterns.inference.densest_span import Spans
-from patterns.inference.redundancy import FIRST, say_once
+from patterns.inference.redundancy import PRIORITY, keep_once
 from patterns.inference.significance import can_be_usual, is_certain, likelihood_gain
 from patterns.settings import Settings
 
 _WHAT_IT_IS = frozenset(("category", "categories", "title", "subject", "kind", "label", "labels"))
 _WHAT_IS_RUN = frozenset(("command", "program", "subcommand", "app"))
 _HOW_IT_WENT = frozenset(("exit_status", "all_day", "reply", "automatic", "sequence", "size", "hostname"))
-"""Features that nobody chooses for themselves: what a thing is, and how it went, are no preferences."""
+"""Features that nobody chooses for themselves: what a thing is, and how it went."""
 
 _CHOSEN_EACH_TIME = frozenset(("to", "cc"))
 """Whom a mail is sent or copied to is a choice each time it is written."""
 
 _TIE = 0.01
-"""Weight of the likelihood gain where two candidates tell equally much (what holds in general tells nothing of a
+"""Weight of the likelihood gain between candidates with equal information (what holds in general has none about a
 context)."""
 
 _NARROWER = 1e-7
-"""Weight of the context's size where candidates tell equally much and gain as much."""
+"""Weight of the context's size between candidates with equal information and equal gain."""
 
 _BAND_RATE = 0.8
-"""A band can be made as wide as one likes: it is a preference only if nearly all values lie in it."""
+"""A band can be of any width: it is a preference only if nearly all values lie in it."""
 
 
 @dataclass(frozen=True)
 class PreferenceDetector:
-    """Finds values that are preferred: lengths, places, any feature that says how a thing is done.
+    """Finds values that are preferred: lengths, places, any feature of how a thing is done.
 
     Attributes:
-        least_rate: a value chosen more seldom than this in its context is no candidate.
+        least_rate: a value chosen less often than this in its context is no candidate.
     """
 
     least_rate: float = 0.4
@@ -83,7 +83,7 @@ class RelationshipDetector:
     """Finds people who belong to a context.
 
     Attributes:
-        least_rate: a person seen more seldom than this in the context is no candidate.
+        least_rate: a person seen less often than this in the context is no candidate.
     """
 
     least_rate: float = 0.4
@@ -254,14 +254,14 @@ def _chosen(
     good &= (gain > 0) & (spans.support > spans.opportunities * cells.null_rate)
 
     # Of contexts that differ only in events without the feature, the narrower one is what the habit is about.
-    says = cells.told + _TIE * gain - _NARROWER * subjects.size[cells.subject]
+    score = cells.information + _TIE * gain - _NARROWER * subjects.size[cells.subject]
     certain = is_certain(detector.type, gain, proposal.hypotheses[user], settings)
     certain &= can_be_usual(rate, cells.null_rate, settings)
-    says += np.where(certain, FIRST, 0.0)
+    score += np.where(certain, PRIORITY, 0.0)
     rests = spans.inside & outcomes.hit & good[outcomes.cell]
     cell = outcomes.cell[rests]
     evidence = _competes(proposal.features, cells)[cell] * len(log) + outcomes.event[rests]
-    good[good] = say_once(user[good], says[good], renumber(good)[cell], evidence)
+    good[good] = keep_once(user[good], score[good], renumber(good)[cell], evidence)
     return good
 
 
@@ -301,5 +301,5 @@ def _rules(subjects: Subjects, features: Sequence[Feature], cells: Cells) -> lis
 
 
 def _plain(value: object) -> object:
-    """A whole number as an integer, so that JSON says 30 and not 30.0."""
+    """A whole number as an integer, so that JSON has 30 and not 30.0."""
     return int(value) if isinstance(value, float) and value.is_integer() else value

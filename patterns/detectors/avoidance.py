@@ -1,24 +1,25 @@
 """Avoidance: something never happens in a slot of the week in which it would be expected.
 
-The week is cut into days × hours (`patterns.detectors.weekly_grid`). In each cell, events of a kind are expected from what the person
-does otherwise; a slot, one stretch of hours on a set of days, is avoided where far fewer came (`patterns.detectors.empty_slots`).
+The week is cut into days × hours (`patterns.detectors.weekly_grid`). The detector compares the events of a kind in each cell
+with those expected from what else the person does. A slot is one stretch of hours on a set of days; it is avoided if it has
+far fewer events than expected (`patterns.detectors.empty_slots`).
 
-**Expected** on some days of the week: what comes in those hours on all days, shared out over the days as all the
-person's other activity is (`patterns.eventlog.activity_profile`). Expected every day: the kind's share of the person's other activity in
-those hours. Of what is most of all that the person does, the other activity says little; there a day is expected to have
-no more than its own other hours say ("same hours on other days × the same day at other hours", design, section 4). Events
-that a confirmed habit accounts for are no background: a stand-up at 09:30 is not "avoided" in the afternoon. Neither are
-days before the first or after the last event of the type: a source that ends is not avoidance.
+**Expected** on some days of the week: the kind's events in those hours on all days, shared out over the days as all the
+person's other activity is (`patterns.eventlog.activity_profile`). Expected every day: the kind's share of the person's other
+activity in those hours. Of a kind that is most of what the person does, a day is expected to have no more than its own other
+hours suggest ("same hours on other days × the same day at other hours", design, section 4). Events that a confirmed habit
+accounts for are not counted: a stand-up at 09:30 is not "avoided" in the afternoon. Neither are days before the first or after
+the last event of the type: a source that ends is not avoidance.
 
 **Null.** A slot of an active day stays empty by chance with probability ``exp(-λ)``. On some days of the week,
 ``λ·days = -T·ln(1 - s)``: that all T events of those hours fall on the other days, the slot's share of the week
 being s, has probability ``(1 - s)^T`` (the exact conditional test, given T). Every day, λ is the expected number.
 
-Where the kind comes in heaps, many on few days, T is divided by how much more its days vary than by chance.
+If the kind's events are overdispersed, many on few days, T is divided by the dispersion.
 
-**Hypotheses.** The subjects that are frequent enough to be missed, times day sets, times stretches of hours, each
-weighted by how plain it is to say (weighted Bonferroni, Genovese, Roeder & Wasserman 2006): half of the error budget
-goes to single days, and half to whole days; a quarter each to "before" or "after" an hour, and to any other stretch.
+**Hypotheses.** The subjects with enough events, times day sets, times stretches of hours, simpler ones having more weight
+(weighted Bonferroni, Genovese, Roeder & Wasserman 2006): half of the error budget goes to single days, and half to whole
+days; a quarter each to "before" or "after" an hour, and to any other stretch.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from observations.civil_time import WEEKDAYS
 from patterns.candidates import Candidates, PatternType, Rule, Trials
 from patterns.detectors.empty_slots import DAY_SETS, IN_SET, RULE_OF_SET, EmptySlots, find_empty_slots
 from patterns.detectors.weekly_grid import HOURS, Weeks
-from patterns.eventlog.arrays import Flags, Ints, contains, distinct, ranges
+from patterns.eventlog.arrays import Flags, Ints, contains, distinct, pack, ranges
 from patterns.eventlog.log import Log, day_key, wall_clock, weekday_of
 from patterns.eventlog.subjects import Subjects
 from patterns.inference.significance import is_certain
@@ -39,9 +40,9 @@ from patterns.rules.recurrence import next_due_days
 from patterns.settings import Settings
 
 _LEAST_EVENTS = 28.0
-"""Events a subject needs: so many that those of two days a week would be expected to be eight."""
+"""Events that a subject needs: then eight are expected on two days of the week."""
 _OVERLAP = 0.5
-"""A slot of a narrower subject that is covered so far by a wider one's says nothing new."""
+"""A slot is redundant if this share of it is covered by a slot of the same or a wider subject."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class AvoidanceDetector:
     """Finds when something never happens.
 
     Attributes:
-        chunk: subjects looked at in one go; so many fit into the processor's cache.
+        chunk: subjects per batch; their tables fit into the processor's cache.
     """
 
     chunk: int = 64
@@ -75,7 +76,7 @@ class AvoidanceDetector:
         slots = replace(slots, hypotheses=slots.hypotheses * tested[subjects.user[slots.subject]])
         days = (weeks.days[slots.subject] * IN_SET[slots.days]).sum(axis=1)
         certain = is_certain(self.type, -np.log(slots.null_rate) * days, slots.hypotheses, settings)
-        slots = slots[_says_something(subjects, slots, certain)]
+        slots = slots[_is_not_covered(subjects, slots, certain)]
         low, high = _stretched(log, subjects, slots)
         rules = [
             _rule(where, int(days), int(a), int(b), log.day_starts_at)
@@ -83,14 +84,21 @@ class AvoidanceDetector:
         ]
         trials = _trials(log, subjects, weeks, replace(slots, low=low, high=high))
         user = subjects.user[slots.subject]
-        return Candidates(self.type, user, rules, slots.null_rate, slots.hypotheses, trials)
+        return Candidates(
+            type=self.type,
+            user=user,
+            rules=rules,
+            null_rate=slots.null_rate,
+            hypotheses=slots.hypotheses,
+            trials=trials,
+        )
 
 
-def _says_something(subjects: Subjects, slots: EmptySlots, certain: Flags) -> Flags:
-    """(slots,) whether no slot that says as much of the same or a wider subject covers most of it.
+def _is_not_covered(subjects: Subjects, slots: EmptySlots, certain: Flags) -> Flags:
+    """(slots,) False if a better slot of the same or a wider subject covers most of it.
 
-    What can be told from chance comes first, of that what is said of most events, and of that what speaks most clearly.
-    A clear slot that a later one covers as well is only the clearest part of it.
+    Significant slots come first, then those of most events, then those with the greatest gain. A slot that a later one
+    covers as well is only its clearest part, and goes too.
     """
     wide = np.where(certain, subjects.size[slots.subject], 0)
     owner = subjects.user[slots.subject]
@@ -121,7 +129,7 @@ def _covers(subjects: Subjects, slots: EmptySlots, better: int, slot: int) -> bo
 
 
 def _stretched(log: Log, subjects: Subjects, slots: EmptySlots) -> tuple[Ints, Ints]:
-    """(slots,) hours, run out to midnight where nothing of the subject comes beyond them on any day."""
+    """(slots,) hours, extended to midnight if the subject has no event beyond them on any day."""
     slot, event = subjects.events_of(slots.subject)
     hour = log.minute[event] / 60
     before = np.bincount(slot, weights=hour < slots.low[slot], minlength=len(slots))
@@ -141,24 +149,27 @@ def _trials(log: Log, subjects: Subjects, weeks: Weeks, slots: EmptySlots) -> Tr
     due &= wall_clock(day, end[slot]) <= log.as_of_local[user[slot]]
     slot, position, day = slot[due], position[due], day[due]
 
-    row = len(active.day) + 1
-    hit = ~contains(_broken(log, subjects, slots, row), slot * row + position)
+    hit = ~contains(_broken(log, subjects, slots), pack(slot, position))
     shows = np.searchsorted(day_key(log.user, log.day), day_key(active.user[position], day))
     next_due = next_due_days(active, RULE_OF_SET[slots.days[slot]], user[slot], day)
     return Trials(
-        slot, wall_clock(day, end[slot]), hit, np.where(hit, shows, -1), wall_clock(next_due, end[slot])
+        candidate=slot,
+        local=wall_clock(day, end[slot]),
+        hit=hit,
+        event=np.where(hit, shows, -1),
+        next_due=wall_clock(next_due, end[slot]),
     ).sorted()
 
 
-def _broken(log: Log, subjects: Subjects, slots: EmptySlots, row: int) -> Ints:
-    """Sorted numbers ``slot · row + position`` of the active days on which the subject came in the slot's hours."""
+def _broken(log: Log, subjects: Subjects, slots: EmptySlots) -> Ints:
+    """Sorted keys (slot, active day) of the days on which the subject has an event in the slot's hours."""
     slot, event = subjects.events_of(slots.subject)
     hour = log.minute[event] / 60
     inside = (hour >= slots.low[slot]) & (hour < slots.high[slot])
-    # What lasts all day is in no hour, and in every whole day.
+    # An all-day event is in no hour, but it is in every whole day.
     inside |= np.isnan(hour) & (slots.high[slot] - slots.low[slot] == HOURS)
     slot, event = slot[inside], event[inside]
-    return distinct(slot * row + log.active.position(log.user[event], log.day[event]))
+    return distinct(pack(slot, log.active.position(log.user[event], log.day[event])))
 
 
 def _rule(where: dict[str, str], days: int, low: int, high: int, day_starts_at: int) -> Rule:

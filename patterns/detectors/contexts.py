@@ -1,4 +1,4 @@
-"""Contexts: how often each value comes inside a context, and how often outside it.
+"""Contexts: how often each value occurs inside a context, and how often outside it.
 
 A context is a subject. Around it lies its *base*, the wider context: all events of its type, or of its type and
 action where it names one. Outside the context, events are counted one by one, and by kinds of thing with one voice
@@ -24,7 +24,7 @@ from patterns.eventlog.log import Log
 from patterns.eventlog.subjects import Subjects
 
 _SEVERAL_KINDS = 3.0
-"""So many kinds of thing there must be outside a context for each to have a voice."""
+"""Kinds of thing that must exist outside a context for each to have a voice."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class Cells(Rows):
         support, opportunities: events of the context with the value, and with the feature.
         elsewhere: events of the wider context, outside this one, with the value.
         null_rate: chance of the value by the null.
-        told: nats that context and value tell of each other.
+        information: mutual information of context and value, nats.
     """
 
     feature: Ints
@@ -48,7 +48,7 @@ class Cells(Rows):
     opportunities: Ints
     elsewhere: Ints
     null_rate: Floats
-    told: Floats
+    information: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +123,7 @@ def count_values(subjects: Subjects, bases: Bases, feature: Feature, number: int
     own = bases.subject[inner.owner]
     at = np.searchsorted(pack(wider.owner, wider.value), pack(own, inner.value))
     size = inner.size[inner.owner]
-    told = np.asarray(
+    information = np.asarray(
         inner.count * np.log(inner.count * wider.size[own] / (size * wider.count[at])), dtype=np.float64
     )
     return Cells(
@@ -134,7 +134,7 @@ def count_values(subjects: Subjects, bases: Bases, feature: Feature, number: int
         opportunities=size,
         elsewhere=wider.count[at] - inner.count,
         null_rate=_null_rates(inner, wider, own, at),
-        told=told,
+        information=information,
     )
 
 
@@ -144,14 +144,14 @@ class _Tally:
 
     Attributes:
         owner, value, count: (cells,) sorted by owner and value.
-        said: (cells,) the same count in voices: each kind of thing has one, shared by its events.
+        voices: (cells,) the same count in voices: each kind of thing has one, shared by its events.
         size, kinds: (owners,) events that have the feature, and the same in voices.
     """
 
     owner: Ints
     value: Ints
     count: Ints
-    said: Floats
+    voices: Floats
     size: Ints
     kinds: Floats
 
@@ -163,13 +163,13 @@ class _Tally:
         length, start = feature.count[event], np.cumsum(feature.count) - feature.count
         key = pack(np.repeat(owner, length), feature.value[ranges(start[event], length)])
         keys, cell, count = np.unique(key, return_inverse=True, return_counts=True)
-        said: Floats = np.bincount(cell, weights=np.repeat(voice, length), minlength=len(keys)).astype(
+        voices: Floats = np.bincount(cell, weights=np.repeat(voice, length), minlength=len(keys)).astype(
             np.float64
         )
         size = np.bincount(owner, minlength=owners)
         kinds: Floats = np.bincount(owner, weights=voice, minlength=owners).astype(np.float64)
         owner, value = unpack(keys)
-        return cls(owner=owner, value=value, count=count, said=said, size=size, kinds=kinds)
+        return cls(owner=owner, value=value, count=count, voices=voices, size=size, kinds=kinds)
 
     def alike(self) -> Floats:
         """(owners,) the share of a value if all values were alike: one of so many, as often as an event has values."""
@@ -202,7 +202,7 @@ def _null_rates(inner: _Tally, wider: _Tally, own: Ints, at: Ints) -> Floats:
     # One event of "all alike" is added outside: a value never seen there is unlikely, and not impossible.
     elsewhere, outside = wider.count[at] - inner.count, wider.size[own] - inner.size[inner.owner]
     by_event = (elsewhere + wider.alike()[own]) / (outside + 1.0)
-    said = np.maximum(wider.said[at] - inner.said, 0.0)
+    voices = np.maximum(wider.voices[at] - inner.voices, 0.0)
     kinds = wider.kinds[own] - inner.kinds[inner.owner]
-    by_kind = np.where(kinds >= _SEVERAL_KINDS, said / np.maximum(kinds, 1.0), 0.0)
+    by_kind = np.where(kinds >= _SEVERAL_KINDS, voices / np.maximum(kinds, 1.0), 0.0)
     return np.clip(np.maximum(by_event, by_kind), 1e-9, 1 - 1e-9)

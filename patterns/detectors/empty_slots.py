@@ -1,37 +1,37 @@
-"""Empty slots: stretches of hours on a set of days in which far less came than expected.
+"""Empty slots: stretches of hours on a set of days that have far fewer events than expected.
 
-Of all slots of a subject the one with the greatest likelihood ratio "a twentieth of what is expected" against "what is
-expected" is taken, then the next (`E·(1 - q) + c·ln q` summed over its cells, q = 1/20: a maximum-sum interval for each
-set of days). What is expected, and what chance would do, is said in `patterns.detectors.avoidance`.
+The search takes the slot of a subject with the greatest likelihood ratio "a twentieth of what is expected" against "what is
+expected", then the next (`E·(1 - q) + c·ln q` summed over its cells, q = 1/20: a maximum-sum interval for each set of days).
+`patterns.detectors.avoidance` defines the expected number and the null.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from patterns.detectors.weekly_grid import HOURS, Weeks
-from patterns.eventlog.arrays import Flags, Floats, Ints
+from patterns.eventlog.arrays import Flags, Floats, Ints, Rows
 from patterns.rules.recurrence import RULES, WEEKDAY_LABELS, WEEKEND_LABELS
 
 _LEAK = 0.05
-"""In an avoided slot there is about this share of what is expected."""
+"""An avoided slot has about this share of the expected events."""
 _EXCEPTIONS = 0.1
-"""Who says "never" means: no oftener than on one day in ten, or than one time in ten of those expected."""
+"""Exceptions that "never" allows: one day in ten, or one in ten of the expected events."""
 _ROUNDS = 3
-"""Slots looked for in each subject."""
+"""Rounds of the search in each subject."""
 _LEAST_EXPECTED = 8.0
-"""Events that must be expected in a slot for their absence to mean anything after any correction."""
+"""Expected events that a slot needs: with fewer, its emptiness is never significant after correction."""
 _CLOSED = -1e6
-"""Weight of an hour that a slot found before has taken."""
+"""Weight of an hour that belongs to a slot found before."""
 
 RULE_OF_SET = np.array([n for n, rule in enumerate(RULES) if rule.family.name == "weekday"])
-"""The rules that say on which days of the week a slot is, all sets of days: their places in `RULES`."""
+"""Indices into `RULES` of the rules for all sets of weekdays."""
 DAY_SETS = tuple(RULES[n] for n in RULE_OF_SET)
 """These rules."""
 IN_SET = np.array([[d in rule.labels for d in range(7)] for rule in DAY_SETS], dtype=np.float64)
-"""(day sets, 7) whether each day is in each set, as 0 or 1."""
+"""(day sets, 7) 1 for the days in each set, else 0."""
 _EVERY_DAY: Flags = np.all(IN_SET > 0, axis=1)
 
 
@@ -50,16 +50,16 @@ _DAY_PRICE = np.array([-np.log(_day_set_weight(rule.labels)) for rule in DAY_SET
 
 
 @dataclass(frozen=True, eq=False)
-class EmptySlots:
+class EmptySlots(Rows):
     """Slots of the week; every array is (slots,).
 
     Attributes:
-        subject: what does not come in it.
+        subject: what does not happen in it.
         days: index into the day sets.
         low, high: hours, `high` excluded.
-        gain: nats by which its emptiness speaks for avoidance, less the price of naming its days.
+        gain: log-likelihood ratio of avoidance, nats, less the price of naming its days.
         null_rate: chance that the slot stays empty on one day.
-        hypotheses: the inverse of the share of the error budget that a slot like this has.
+        hypotheses: how many it counts for: the inverse of its share of the error budget.
     """
 
     subject: Ints
@@ -70,20 +70,9 @@ class EmptySlots:
     null_rate: Floats
     hypotheses: Floats
 
-    def __len__(self) -> int:
-        return len(self.subject)
-
-    def __getitem__(self, chosen: Ints | Flags) -> EmptySlots:
-        return EmptySlots(*(getattr(self, f.name)[chosen] for f in fields(self)))
-
-    @classmethod
-    def joined(cls, parts: list[EmptySlots]) -> EmptySlots:
-        """All slots of all parts; there is at least one part."""
-        return cls(*(np.concatenate([getattr(p, f.name) for p in parts]) for f in fields(cls)))
-
     @property
     def hours(self) -> Floats:
-        """(slots, 24) whether each hour is in the slot, as 0 or 1."""
+        """(slots, 24) 1 for hours in the slot, else 0."""
         hour = np.arange(HOURS)
         return ((hour >= self.low[:, None]) & (hour < self.high[:, None])).astype(np.float64)
 
@@ -91,7 +80,7 @@ class EmptySlots:
 def find_empty_slots(weeks: Weeks, subject: Ints) -> EmptySlots:
     """The best slots of these subjects: in each round one on some days of the week and one on every day.
 
-    Their `hypotheses` are those of one subject: how many subjects a person has is left to the caller.
+    Their `hypotheses` are for one subject; the caller multiplies them by the number of subjects.
     """
     mine = weeks[subject]
     some_expected = mine.count.sum(axis=1)[:, None, :] * mine.share[:, :, None]
@@ -115,7 +104,7 @@ def find_empty_slots(weeks: Weeks, subject: Ints) -> EmptySlots:
         days = np.where(better, whole.days, some.days)
         hours = np.where(better[:, None], whole.hours, some.hours)
         open_[left] *= 1 - IN_SET[days][:, :, None] * hours[:, None, :]
-        # Where no slot was worth its price, none of what is left of the week is.
+        # A subject without a slot that is worth its price has none in the rest of the week either.
         left = left[np.maximum(some.gain, whole.gain) > 0]
     return EmptySlots.joined(found)
 
@@ -144,16 +133,24 @@ def _best(subject: Ints, weight: Floats, sets: Ints) -> EmptySlots:
     )
     begin = HOURS - at_lowest[:, ::-1].argmax(axis=1)
     unknown = np.zeros(len(subject))
-    return EmptySlots(subject, sets[best], begin, end, gain[row, best], unknown, unknown)
+    return EmptySlots(
+        subject=subject,
+        days=sets[best],
+        low=begin,
+        high=end,
+        gain=gain[row, best],
+        null_rate=unknown,
+        hypotheses=unknown,
+    )
 
 
 def _with_null(weeks: Weeks, slots: EmptySlots) -> EmptySlots:
-    """The slots with the chance of an empty one, and what they are corrected for."""
+    """The slots with their null rate and their number of hypotheses."""
     mine = weeks[slots.subject]
     inside, hours = IN_SET[slots.days], slots.hours
     in_hours = (mine.count * hours[:, None, :]).sum(axis=2)
     slot_share = (mine.share * inside).sum(axis=1)
-    # Of what a person does most, nothing else says how much of it a day would have; its own other hours do.
+    # Of what a person does most, only its own other hours show how much of it a day would have.
     by_itself = (mine.share_beside(hours) * inside).sum(axis=1)
     slot_share = np.where(mine.is_most, np.minimum(slot_share, by_itself), slot_share)
     slot_share = np.minimum(slot_share, 1 - 1e-9)

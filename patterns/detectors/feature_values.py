@@ -20,7 +20,7 @@ _MAIL = ("from:text", "to:list", "cc:list")
 
 _DECILES = 10
 _WIDEST_BAND = 6
-"""Bands run over one to six tenths of a person's values: wider ones say nothing."""
+"""Bands run over one to six tenths of a person's values: wider ones are no preference."""
 _BANDS = tuple((a, b) for a in range(_DECILES) for b in range(a, min(a + _WIDEST_BAND, _DECILES)))
 """The first and the last tenth of each band."""
 
@@ -120,8 +120,8 @@ def others_in(log: Log, column: str) -> Feature:
             people = people.list.set_difference(mine)
         else:
             people = pl.when(~mine.list.contains(people)).then(people)
-    if feature_name(column) == "participants" and (said := [c for c in _MAIL if c in frame.columns]):
-        people = pl.when(pl.all_horizontal(pl.col(c).is_null() for c in said)).then(people)
+    if feature_name(column) == "participants" and (named := [c for c in _MAIL if c in frame.columns]):
+        people = pl.when(pl.all_horizontal(pl.col(c).is_null() for c in named)).then(people)
     return _coded(frame.select(people.alias(column)).to_series(), column)
 
 

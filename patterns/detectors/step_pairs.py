@@ -21,7 +21,7 @@ from patterns.inference.significance import likelihood_gain
 _NESTED_SHARE = 0.5
 """A pair is left out if a larger share of the first step's events are also the second step's: those come in bursts."""
 _LEAST_GAIN = 6.0
-"""Nats of gain below which a pair cannot become significant and is not looked at more closely."""
+"""Nats of gain below which a pair cannot become significant and is skipped."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +49,8 @@ def find_pairs(log: Log, subjects: Subjects, follows: Follows, least: int, least
         log: the events of everybody.
         subjects: what a step can be about.
         follows: what follows what.
-        least: a pair with fewer followings is none.
-        least_rate: nor is one whose second step follows more seldom, unless it has twice as many followings.
+        least: the fewest followings of a pair.
+        least_rate: the lowest share of first steps that are followed; a pair with twice `least` followings may have less.
     """
     first, second, within = _worth_a_look(log, subjects, follows, least)
     size = subjects.size[first][:, None]

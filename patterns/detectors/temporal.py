@@ -1,22 +1,21 @@
 """Temporal: something is done at a time of day, on the dates of a calendar rule.
 
-From crowded windows of the day (`patterns.detectors.scan_windows`) by way of the span in which each was kept
-(`patterns.inference.densest_span`) to the calendar rule that explains its dates best (`patterns.rules.recurrence`).
+The detector finds windows of the day in which events crowd (`patterns.detectors.scan_windows`), the span in which each was
+kept (`patterns.inference.densest_span`), and the calendar rule that explains its dates best (`patterns.rules.recurrence`).
 
 **Null.** On a due day on which the person was active, an event of this kind falls within the tolerance by chance
 with probability ``1 - exp(-λ)``, where λ is the subject's events per active day of the span, times the share of
 the person's other activity in the window, times how much more the person does on that weekday than on others, if it
 is more (`patterns.eventlog.activity_profile`).
 
-A whole type, or what is most of all that the person does, sets the rhythm itself: nothing else can tell at which hours they
-are awake. Its days are given and only the hours are left to chance, ``1 - (1 - share)^n`` for a day with n events (that
-mail is a thing of weekdays is no habit); the share is at least twice that of the busier of the two stretches beside the window
-(`patterns.eventlog.activity_profile.OwnTimes.about`), and windows are narrow: a working day or a busy morning is the shape of a life, and
-no habit; what crowds about one hour stands out from the hours about it.
+A subject that is a whole type, or most of what the person does, sets the rhythm itself: nothing else shows at which hours
+they are awake. Its days are given and only the hours are left to chance, ``1 - (1 - share)^n`` for a day with n events, for
+mail on weekdays is no habit. The share is at least twice that of the busier of the two stretches beside the window
+(`patterns.eventlog.activity_profile.OwnTimes.about`), and windows are narrow: a working day or a busy morning is no habit.
 
 **Hypotheses.** The error budget is shared out evenly over a person's subjects, within a subject over the windows (every
-event may begin one of every width), and within a window over the calendar rules, each weighted by how plain it is to
-say (weighted Bonferroni, Genovese, Roeder & Wasserman 2006; `patterns.rules.recurrence.RULE_WEIGHTS`).
+event may begin one of every width), and within a window over the calendar rules, simpler rules having more weight
+(weighted Bonferroni, Genovese, Roeder & Wasserman 2006; `patterns.rules.recurrence.RULE_WEIGHTS`).
 """
 
 from __future__ import annotations
@@ -30,7 +29,13 @@ from observations.civil_time import format_clock
 from patterns.candidates import Candidates, PatternType, Rule, Trials
 from patterns.detectors.scan_windows import find_windows
 from patterns.detectors.temporal_null_model import Slots, final_null_rates
-from patterns.detectors.temporal_slots import find_slots, is_sure, slot_hypotheses, supporting, with_tolerance
+from patterns.detectors.temporal_slots import (
+    find_slots,
+    is_significant,
+    slot_hypotheses,
+    supporting,
+    with_tolerance,
+)
 from patterns.eventlog.arrays import Flags, Floats, Ints, order_by, pack, ranges
 from patterns.eventlog.log import Log, wall_clock
 from patterns.eventlog.subjects import Subjects, recorded_until
@@ -45,7 +50,7 @@ class TemporalDetector:
 
     Attributes:
         least_tolerance: minutes that a person may be early or late in any case.
-        least_rate: a rule kept more seldom than this on its due days is no candidate.
+        least_rate: a rule kept less often than this on its due days is no candidate.
 
     """
 
@@ -71,20 +76,20 @@ class TemporalDetector:
             return Candidates.none(self.type)
         slots = with_tolerance(log, times, slots, self.least_tolerance)
         hypotheses = slot_hypotheses(subjects, times, slots)
-        certain = slots[is_sure(slots, hypotheses, settings)]
-        null_rate = final_null_rates(log, subjects, slots, _accounted_for(log, times, certain))
+        significant = slots[is_significant(slots, hypotheses, settings)]
+        null_rate = final_null_rates(log, subjects, slots, _accounted_for(log, times, significant))
         slots = replace(slots, null_rate=null_rate)
         return _candidates(log, subjects, times, slots, hypotheses)
 
 
-def _accounted_for(log: Log, times: Times, certain: Slots) -> Floats:
-    """(events,) the share of each event that certain slots account for.
+def _accounted_for(log: Log, times: Times, significant: Slots) -> Floats:
+    """(events,) the share of each event that significant slots account for.
 
     It is no background, so the null is fitted again without it ("peeling"); the share that chance explains stays.
     """
-    slot, entry = supporting(log, times, certain)
+    slot, entry = supporting(log, times, significant)
     share = np.zeros(len(log))
-    np.maximum.at(share, times.event[entry], 1 - certain.null_rate[slot] / certain.rate[slot])
+    np.maximum.at(share, times.event[entry], 1 - significant.null_rate[slot] / significant.rate[slot])
     return share
 
 

@@ -1,7 +1,7 @@
 """Slots: windows of the day with the calendar rule and the span in which they are used, each habit once.
 
-Of a subject's windows those are kept that together tell its times best; of all subjects' slots those that can be told
-from chance, and of these the ones that tell most of when their subject happens.
+Of a subject's windows, those are kept that together describe its times best. Of all subjects' slots, those are kept that
+are significant, and of these the ones that have most information about when their subject happens.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from patterns.eventlog.log import Log
 from patterns.eventlog.subjects import Subjects
 from patterns.eventlog.times_of_day import DAY_MINUTES, Times
 from patterns.inference.densest_span import best_spans
-from patterns.inference.redundancy import FIRST, say_once
+from patterns.inference.redundancy import PRIORITY, keep_once
 from patterns.inference.significance import can_be_usual, is_certain, likelihood_gain
 from patterns.rules.recurrence import RULE_WEIGHTS, are_due, choose
 from patterns.settings import Settings
 
 _WINDOW_PRICE = 5.0
-"""Nats that naming a window takes: about one in a hundred and fifty. Naming its span takes the logarithm of the number
-of days twice."""
+"""Nats that it costs to name a window: about one of 150. Naming its span costs twice the logarithm of the number of
+days."""
 _TIME_OF_DAY = WIDTH_CLASSES[1][-1]
-"""Minutes. The wider hours of a subject that sets the rhythm are the person's waking or working day, and no habit."""
+"""Minutes. A wider slot of a subject that sets the rhythm is the person's waking or working day, and no habit."""
 _TIE = 0.01
-"""Weight of the likelihood gain where two slots tell equally much (a log of one kind of event only)."""
+"""Weight of the likelihood gain between slots with equal information (a log with one kind of event only)."""
 
 
 def find_slots(
@@ -43,13 +43,13 @@ def find_slots(
     evidence = evidence[_supports(log, slots, evidence)]
     closest = _closest(slots, _closeness(log, subjects, times, slots, evidence.count(len(slots))), evidence)
     slots, evidence = slots[closest], evidence.of_kept(closest)
-    told = _information(log, subjects, slots, evidence.count(len(slots)))
-    # Certain slots come first, and of these the ones about a kind of thing: the times of all mail, or of all events, are
-    # the sum of others. Then comes what tells most.
-    certain = is_sure(slots, slot_hypotheses(subjects, times, slots), settings)
+    information = _information(log, subjects, slots, evidence.count(len(slots)))
+    # Significant slots come first, and of these the ones about a kind of thing: the times of all mail, or of all events,
+    # are the sum of others. Then come the ones with most information.
+    certain = is_significant(slots, slot_hypotheses(subjects, times, slots), settings)
     rank = np.where(certain, np.where(subjects.is_broad[slots.subject], 1.0, 2.0), 0.0)
-    says = told + _TIE * slots.gain + FIRST * rank
-    return slots[say_once(subjects.user[slots.subject], says, evidence.window, evidence.event)]
+    score = information + _TIE * slots.gain + PRIORITY * rank
+    return slots[keep_once(subjects.user[slots.subject], score, evidence.window, evidence.event)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,8 +131,7 @@ def _closest(slots: Slots, closeness: Floats, evidence: _Entries) -> Flags:
     """(slots,) for each subject the set of windows that together describe its times best.
 
     Three sets are tried, of windows up to each class of width: what moved from eight to ten is two narrow windows and
-    not a wide one, what is kept loosely is a wide one and not its narrow slices. A window costs what it takes to
-    name it.
+    not a wide one, what is kept loosely is a wide one and not its narrow slices.
     """
     subjects = int(slots.subject.max(initial=-1)) + 1
     best, chosen = np.full(subjects, -np.inf), np.zeros(len(slots), dtype=np.bool_)
@@ -140,7 +139,7 @@ def _closest(slots: Slots, closeness: Floats, evidence: _Entries) -> Flags:
         allowed = slots.width < widths[-1] + 1
         rests_on = evidence.of_kept(allowed)
         kept = np.zeros(len(slots), dtype=np.bool_)
-        kept[allowed] = say_once(slots.subject[allowed], closeness[allowed], rests_on.window, rests_on.event)
+        kept[allowed] = keep_once(slots.subject[allowed], closeness[allowed], rests_on.window, rests_on.event)
         total = np.bincount(slots.subject[kept], weights=closeness[kept], minlength=subjects)
         better = total > best
         best = np.where(better, total, best)
@@ -149,7 +148,7 @@ def _closest(slots: Slots, closeness: Floats, evidence: _Entries) -> Flags:
 
 
 def _closeness(log: Log, subjects: Subjects, times: Times, slots: Slots, inside: Ints) -> Floats:
-    """(slots,) nats by which the slot tells its subject's times better than "some time of the waking day".
+    """(slots,) nats by which the slot describes its subject's times better than "some time of the waking day".
 
     ``k·ln(k/K · waking day/width)``, K of the subject's events on the due days of the span and k of them in the slot,
     less the price of naming the window and its span.
@@ -160,18 +159,17 @@ def _closeness(log: Log, subjects: Subjects, times: Times, slots: Slots, inside:
     events = in_span(log, times.owner[order], times.event[order], slots.subject, slots)
     inside = np.maximum(inside, 1)
     events = np.maximum(events * due, inside)
-    told = inside * np.log(inside / events * WAKING_MINUTES / np.maximum(slots.width, BIN))
+    information = inside * np.log(inside / events * WAKING_MINUTES / np.maximum(slots.width, BIN))
     days = log.active.count[subjects.user[slots.subject]]
-    closeness: Floats = told - _WINDOW_PRICE - 2 * np.log(days)
+    closeness: Floats = information - _WINDOW_PRICE - 2 * np.log(days)
     return closeness
 
 
 def _information(log: Log, subjects: Subjects, slots: Slots, support: Ints) -> Floats:
-    """(slots,) nats that slot and subject tell about each other: how well each event's kind follows from its time.
+    """(slots,) mutual information of slot and subject, nats: how well the time of an event predicts its kind.
 
     ``support · ln(support · all / (subject's events · slot's events))``, over the person's events of the span. A
-    subject that also happens at other times, and a slot in which other things happen too, tell less: of all the
-    ways to cut the same events out of a life, the one along the grain tells most.
+    subject that also happens at other times, and a slot in which other things happen too, have less information.
     """
     lives = Times.of(log, log.user, np.arange(len(log)))
     user = subjects.user[slots.subject]
@@ -182,18 +180,18 @@ def _information(log: Log, subjects: Subjects, slots: Slots, support: Ints) -> F
     in_slot = np.maximum(np.bincount(slot[here], minlength=len(slots)), support)
     of_subject = np.maximum(in_span(log, subjects.owner, subjects.event, slots.subject, slots), support)
     of_person = np.maximum(in_span(log, log.user, np.arange(len(log)), user, slots), of_subject)
-    told: Floats = support * np.log(support * of_person / (of_subject * in_slot))
-    return np.maximum(told, 0.0)
+    information: Floats = support * np.log(support * of_person / (of_subject * in_slot))
+    return np.maximum(information, 0.0)
 
 
-def is_sure(slots: Slots, hypotheses: Floats, settings: Settings) -> Flags:
-    """(slots,) which can be told from chance, and are kept so much oftener that they can be confirmed."""
+def is_significant(slots: Slots, hypotheses: Floats, settings: Settings) -> Flags:
+    """(slots,) True if the slot is significant, and kept so often that it can be confirmed."""
     sure: Flags = is_certain("temporal", slots.gain, hypotheses, settings)
     return sure & can_be_usual(slots.rate, slots.null_rate, settings)
 
 
 def slot_hypotheses(subjects: Subjects, times: Times, slots: Slots) -> Floats:
-    """(slots,) how many rules each stands for: the inverse of its share of the person's error budget."""
+    """(slots,) how many hypotheses each counts for: the inverse of its share of the person's error budget."""
     per_person = np.bincount(subjects.user)
     windows = np.bincount(times.owner, minlength=len(subjects)) * len(WIDTHS)
     user = subjects.user[slots.subject]
@@ -202,7 +200,7 @@ def slot_hypotheses(subjects: Subjects, times: Times, slots: Slots) -> Floats:
 
 
 def with_tolerance(log: Log, times: Times, slots: Slots, least: int) -> Slots:
-    """The slots with low and width fitted to what was kept, made symmetric about a time a person would say.
+    """The slots with low and width fitted to what was kept, made symmetric about a round time.
 
     The range of n evenly spread times falls short of the truth by ``(n - 1) / (n + 1)`` on average; the tolerance
     is stretched by as much (David & Nagaraja 2003, section 2.3).
@@ -215,7 +213,7 @@ def with_tolerance(log: Log, times: Times, slots: Slots, least: int) -> Slots:
     smallest, largest = offset[order][start], offset[order][start + count - 1]
     median = (offset[order][start + (count - 1) // 2] + offset[order][start + count // 2]) / 2
     reach = (largest - smallest) / 2 * (count + 1) / np.maximum(count - 1, 1)
-    # Kept to the minute, the time is the usual one; kept loosely, the middle.
+    # The median if it is kept to the minute, the middle of the range if it is kept loosely.
     centre = np.where(reach <= least, median, (smallest + largest) / 2)
     time = np.round((slots.low + centre) / 5) * 5
     furthest = np.maximum(np.abs(slots.low + smallest - time), np.abs(slots.low + largest - time))

@@ -3,7 +3,7 @@
 Counted are first steps, and those of them after which the second step came within the minutes. Pairs of subjects
 are found by walking forward from each event to the first event of every other subject (`patterns.detectors.successions`); the
 minutes are chosen from a fixed list as those under which the following is least like chance (`patterns.detectors.step_pairs`). Pairs
-that continue each other, and can each be told from chance, become one chain (`patterns.detectors.chains`).
+that continue each other, and are significant each, become one chain (`patterns.detectors.chains`).
 
 **Null.** The second step falls within the minutes anyway. That chance is the largest of three, averaged over the
 first steps as they happened (`patterns.detectors.workflow_null_model`):
@@ -36,7 +36,7 @@ from patterns.eventlog.due_times import next_occasion, patience
 from patterns.eventlog.log import Log, wall_clock
 from patterns.eventlog.subjects import Subjects, recorded_until
 from patterns.inference.densest_span import Spans
-from patterns.inference.redundancy import FIRST, say_once
+from patterns.inference.redundancy import PRIORITY, keep_once
 from patterns.inference.significance import can_be_usual, is_certain, likelihood_gain
 from patterns.settings import Settings
 
@@ -46,7 +46,7 @@ class WorkflowDetector:
     """Finds what follows what.
 
     Attributes:
-        least_rate: a step that follows more seldom than this is no candidate.
+        least_rate: a step that follows less often than this is no candidate.
         most_a_day: a subject that happens more often than this on an active day is no step: it follows everything.
     """
 
@@ -100,9 +100,9 @@ class WorkflowDetector:
         user = subjects.user[pairs.first]
         certain = is_certain(self.type, gain, hypotheses[user], settings)
         certain &= can_be_usual(spans.support / spans.opportunities, pairs.null_rate, settings)
-        says = gain + np.where(certain, FIRST, 0.0)
+        score = gain + np.where(certain, PRIORITY, 0.0)
         rests = spans.inside & hit & good[pair]
-        kept = say_once(user[good], says[good], renumber(good)[pair[rests]], follower[rests])
+        kept = keep_once(user[good], score[good], renumber(good)[pair[rests]], follower[rests])
         begin = spans.first - np.searchsorted(pair, np.arange(len(pairs)))
         return [
             _WalkedPair(
@@ -112,7 +112,7 @@ class WorkflowDetector:
                     begin=int(begin[i]),
                     walk=walks[i],
                 ),
-                is_certain=bool(certain[i]),
+                is_significant=bool(certain[i]),
             )
             for i in np.flatnonzero(good)[kept].tolist()
         ]
@@ -127,16 +127,16 @@ class WorkflowDetector:
 
 @dataclass(frozen=True, eq=False)
 class _WalkedPair:
-    """A pair of steps as a chain; `is_certain` is True if it can be told from chance."""
+    """A pair of steps as a chain; `is_significant` is True if it is more than chance."""
 
     chain: Chain
-    is_certain: bool
+    is_significant: bool
 
 
 def _chains(log: Log, subjects: Subjects, pairs: list[_WalkedPair]) -> list[Chain]:
-    """The pairs as chains; certain ones that continue each other are joined."""
-    uncertain = [pair.chain for pair in pairs if not pair.is_certain]
-    return uncertain + joined(log, subjects, [pair.chain for pair in pairs if pair.is_certain])
+    """The pairs as chains; significant ones that continue each other are joined."""
+    others = [pair.chain for pair in pairs if not pair.is_significant]
+    return others + joined(log, subjects, [pair.chain for pair in pairs if pair.is_significant])
 
 
 def _trials(log: Log, subjects: Subjects, chains: list[Chain]) -> Trials:

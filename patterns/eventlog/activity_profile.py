@@ -1,16 +1,16 @@
-"""Rhythm: at which hours and on which weekdays a person is active, as the background of every null.
+"""Activity profile: at which hours and on which weekdays a person is active, as the background of every null.
 
 "Were its events spread over the days and over the hours at which the person is active" (design, section 4)
-needs to know those hours. They are taken from everything *else* the person does: the events outside the subject,
-first of the same type, those being few, of all types, those being few, the waking day at large:
+needs to know those hours. They are taken from everything *else* the person does: the events outside the subject, of
+the same type; if those are few, of all types; if those are few too, from the waking day:
 
 ::
 
     share of a window = (others of the type in it + κ · wider share) / (others of the type + κ)
     wider share       = (others in it             + κ · w / 16 h   ) / (others             + κ)
 
-and a tenth of it may fall on any waking hour. Taking the rest of the person's life as the measure keeps busy mornings and quiet weekends from looking like a
-habit; κ (`PRIOR`) keeps a handful of others from looking like a law.
+and a tenth of it may fall on any waking hour. Measured against the rest of the person's life, busy mornings and quiet
+weekends do not look like habits; κ (`PRIOR`) limits the weight of a handful of others.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from patterns.eventlog.arrays import Flags, Floats, Ints
+from patterns.eventlog.arrays import Flags, Floats, Ints, count_table
 from patterns.eventlog.log import Log
 
 Counts = npt.NDArray[Any]
@@ -32,14 +32,13 @@ BIN = 5
 """Minutes of a bin of the day."""
 BINS = 1440 // BIN
 WAKING_MINUTES = 960.0
-"""People are awake two thirds of the day; without other activity, that is all that is known of their hours."""
+"""People are awake two thirds of the day; without other activity, nothing more is known of their hours."""
 PRIOR = 50.0
 """How many events the wider share is worth against the narrower one."""
 SHAPE = 2.0
-"""By this factor the hours of a life may be busier than those beside them without any habit."""
+"""Hours may be busier than those beside them by this factor without any habit."""
 ANY_TIME = 0.1
-"""This share of what people do may fall on any waking hour, whatever was seen: an hour in which nothing else happens
-is no proof that nothing could."""
+"""This share of what people do may fall on any waking hour, even on one in which nothing else was seen."""
 SMOOTHING_MINUTES = 60
 """Shares of narrower windows are taken from a window of this width around them: others' events are sparse."""
 
@@ -65,7 +64,7 @@ class Rhythm:
 
         Args:
             log: the events of everybody.
-            without: (events,) the share of each event that is left out of the counts; nothing if null.
+            without: (events,) the share of each event that is left out of the counts; None to count all.
         """
         kind, timed = log.kind, np.flatnonzero(~np.isnan(log.minute))
         counted: Floats | None = (
@@ -113,7 +112,7 @@ class OwnTimes:
 
     @classmethod
     def of(cls, subject: Ints, minute: Floats, subjects: int, counted: Floats | None = None) -> OwnTimes:
-        """Of events given by subject and minute of the day (no nan); `counted` is the share of each that counts, all if null."""
+        """Of events given by subject and minute of the day (no nan); `counted` is the share of each that counts; None to count all."""
         running = _cumulative(subject, (minute // BIN).astype(np.int64), subjects, counted)
         return cls(np.bincount(subject, counted, minlength=subjects), running)
 
@@ -121,8 +120,8 @@ class OwnTimes:
         """(n,) the largest share of a subject's own events that the shape of its day alone puts into each window.
 
         ``(2·neighbour + 1/2) / (all + 1)``: twice what is in the busier of the two stretches beside it, each as wide as the
-        window or as the day leaves room for (Jeffreys' half for what is not seen at all). From one hour to the next a life
-        becomes busier or quieter, but not by more than that: a busy morning goes on, what crowds about an hour does not.
+        window or as the day leaves room for (plus Jeffreys' half). From one hour to the next a day becomes busier or quieter,
+        but not by more than that: a busy morning goes on, a crowd about one hour does not.
         """
         first = np.floor(low / BIN).astype(np.int64) % BINS
         length = np.clip(np.ceil(width / BIN).astype(np.int64), 1, BINS - 2)
@@ -172,8 +171,8 @@ class Background:
     def close_share(self, subject: Ints, low: Floats, width: Floats) -> Floats:
         """(n,) the same, and of windows narrower than those shares are smoothed by at least what is seen in the window itself.
 
-        Where others are many, ten minutes can be told from the hour about them: a busy hour that ends at eleven is busy
-        until then. Where they are few, the smoothed share has the say:
+        If others are many, ten minutes differ from the hour about them: a busy hour that ends at eleven is busy until
+        then. If they are few, the smoothed share dominates:
         ``(others in it + κ' · smoothed) / (others + κ')``, κ' being κ times as much as it was smoothed.
         """
         share = self.share(subject, low, width)
@@ -219,4 +218,4 @@ def _cumulative(group: Ints, bins: Ints, groups: int, counted: Floats | None) ->
 def _counts(
     group: Ints, label: Ints, groups: int, labels: int, counted: Floats | None = None
 ) -> Ints | Floats:
-    return np.bincount(group * labels + label, counted, minlength=groups * labels).reshape(groups, labels)
+    return count_table(group, label, (groups, labels), counted)

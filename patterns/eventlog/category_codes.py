@@ -1,4 +1,4 @@
-"""Codes: words and other values as small whole numbers, which is what everything counts with."""
+"""Category codes: words and other values as small whole numbers, which can be counted."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import polars as pl
 from patterns.eventlog.arrays import Ints
 
 _FEW = 8
-"""With so many rows for each distinct word, looking the words up is quicker than sorting the rows."""
+"""Rows per distinct word from which looking up words is faster than sorting rows."""
 
 
 def coded(values: pl.Series) -> tuple[Ints, pl.Series]:
@@ -30,7 +30,7 @@ def coded(values: pl.Series) -> tuple[Ints, pl.Series]:
 
 
 def coded_with_nulls(values: pl.Series) -> Ints:
-    """The same, counted from one; zero where there is no value.
+    """The same, counted from 1; 0 for null.
 
     >>> coded_with_nulls(pl.Series(["b", None, "a"])).tolist()
     [2, 0, 1]

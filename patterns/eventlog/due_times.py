@@ -1,4 +1,4 @@
-"""Waiting: when the next occasion is due, where no calendar rule says so."""
+"""Due times: when the next occasion is due if there is no calendar rule."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def patience(candidate: Ints, local: Ints) -> Ints:
     """(candidates,) how long to wait for the next occasion before it is late, µs; a day at least.
 
     Three times the mean time between occasions: were they to come at random, one wait in twenty would be longer
-    (``exp(-3)``). No legal mail, nothing to copy anybody on: that is not lateness.
+    (``exp(-3)``). Without legal mail there is nothing to copy anybody on, and nothing is late.
 
     Args:
         candidate, local: (trials,) sorted by candidate and wall clock (µs).

@@ -146,7 +146,7 @@ class Subjects:
         return self.is_most | self.is_broad
 
     def where(self, subjects: Ints) -> list[Where]:
-        """What the events of each of these subjects have in common, as a rule says it."""
+        """The `where` of each of these subjects: what its events have in common."""
         answer: list[Where] = [{} for _ in subjects]
         levels = self.level[subjects]
         for number, columns in enumerate(self.levels):
@@ -166,7 +166,7 @@ def recorded_until(log: Log, subjects: Subjects, wanted: Ints) -> Ints:
     """(n,) the last day on which each wanted subject can be missed.
 
     An export that stops in March says nothing about April: after the last event of its type, a subject is not missed.
-    A subject that is all of its type has no such day, for then the end of the export cannot be told from its own.
+    A subject that is all of its type has no such day, for the end of the export then looks like its own end.
     """
     kind = subjects.kind[wanted]
     alone = subjects.size[wanted] >= np.bincount(log.kind)[kind]

@@ -1,4 +1,4 @@
-"""Times: at which times of day the events of subjects, or of people, fall, ready to be looked up by window."""
+"""Times of day of the events of subjects, or of people, indexed for look-ups by window."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from patterns.eventlog.arrays import Floats, Ints, order_by, ranges
+from patterns.eventlog.arrays import Floats, Ints, Rows, begins, order_by, ranges
 from patterns.eventlog.log import Log
 
 DAY_MINUTES = 1440.0
@@ -14,7 +14,7 @@ _SPAN = 4096.0  # one owner's stretch of the sort key
 
 
 @dataclass(frozen=True, eq=False)
-class Times:
+class Times(Rows):
     """Events with a time of day, each with its owner (a subject, or a person); sorted by owner and minute.
 
     Attributes:
@@ -28,9 +28,6 @@ class Times:
     minute: Floats
     key: Floats
 
-    def __len__(self) -> int:
-        return len(self.owner)
-
     @classmethod
     def of(cls, log: Log, owner: Ints, event: Ints) -> Times:
         """Of events that are given with their owner; those that last all day are left out."""
@@ -42,14 +39,10 @@ class Times:
         return cls(owner, event, minute, owner * _SPAN + minute)
 
     def once_a_quarter_hour(self, log: Log) -> Times:
-        """The same, at most one event an owner in each quarter-hour of a day: bursts do not make a crowd."""
+        """The same, with at most one event per owner and quarter-hour of a day: a burst is no crowd."""
         cell = (log.day[self.event] - log.day.min(initial=0)) * 96 + (self.minute // 15).astype(np.int64)
         order = order_by(self.owner, cell)
-        owner, cell = self.owner[order], cell[order]
-        new = np.ones(len(order), dtype=np.bool_)
-        new[1:] = (np.diff(owner) != 0) | (np.diff(cell) != 0)
-        kept = np.sort(order[new])
-        return Times(self.owner[kept], self.event[kept], self.minute[kept], self.key[kept])
+        return self[np.sort(order[begins(self.owner[order], cell[order])])]
 
     def inside(self, owner: Ints, low: Floats, width: Floats) -> tuple[Ints, Ints]:
         """Pairs (window, entry) of all entries inside each window; windows may run past midnight."""

@@ -1,4 +1,4 @@
-"""Episodes: from when to when something was kept.
+"""Densest span: from when to when something was kept.
 
 A habit that began in spring must not be diluted by the winter before it, nor one that stopped by the silence
 after it. The best span of a 0/1 sequence is the one whose likelihood ratio "kept at its own rate" against "kept
@@ -21,7 +21,7 @@ import numpy as np
 from patterns.eventlog.arrays import Flags, Floats, Ints
 
 CONTRAST = 5.0
-"""Outside its span a behaviour is kept at most this many times more seldom."""
+"""Outside its span a behaviour is kept at a rate lower by this factor."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class Spans:
     Attributes:
         first, last: (groups,) the first and the last row of the span, both hits.
         support: (groups,) hits in it.
-        inside: (rows,) whether the row lies in its group's span.
+        inside: (rows,) True if the row lies in its group's span.
     """
 
     first: Ints
@@ -50,7 +50,7 @@ class Spans:
 
         Args:
             group: (rows,) sorted group numbers; every group below `groups` has at least one hit.
-            hit: (rows,) whether the behaviour was kept.
+            hit: (rows,) True if the behaviour was kept.
             groups: how many groups there are.
         """
         row = np.arange(len(group))

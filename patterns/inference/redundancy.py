@@ -1,9 +1,8 @@
-"""Say each thing once: of candidates that rest on the same events, the one that says most stays.
+"""Redundancy: of candidates with the same evidence, only the best one is kept.
 
-Greedy cover, for all people at once: in each round every person keeps their best candidate that is left; the
-events it accounts for are then taken from all others, and those that lose too much of their support go. What
-says most is the candidate with the greatest likelihood gain over chance, so a weekday habit is one pattern
-and not five, a category that holds one title is said once, and two real habits in one category both stay.
+Greedy set cover, for all people at once: in each round every person keeps the best candidate that is left; the events it
+accounts for are then taken from all others, and those that lose too much of their support are dropped. So a weekday
+habit is one pattern and not five, a category with one title is one pattern, and two real habits in one category are two.
 """
 
 from __future__ import annotations
@@ -13,22 +12,21 @@ import numpy as np
 from patterns.eventlog.arrays import Flags, Floats, Ints, begins
 
 OWN_SHARE = 0.6
-"""A candidate must keep this share of its support for itself beside those already accepted."""
+"""The share of its support that a candidate must not share with those already kept."""
 
-FIRST = 1e9
-"""Added to the gain of candidates that come before all others: nats never get there."""
+PRIORITY = 1e9
+"""Added to the score of candidates that come before all others: larger than any gain in nats."""
 
 
-def say_once(
-    user: Ints, gain: Floats, candidate: Ints, evidence: Ints, own_share: float = OWN_SHARE
+def keep_once(
+    user: Ints, score: Floats, candidate: Ints, evidence: Ints, own_share: float = OWN_SHARE
 ) -> Flags:
-    """(candidates,) which to keep.
+    """(candidates,) True for the candidates to keep.
 
     Args:
         user: (candidates,) whose.
-        gain: (candidates,) how much each explains, nats; ties go to the lower index.
-        candidate, evidence: (pairs,) what each candidate rests on: any integer keys that are the same where
-            two candidates rest on the same thing.
+        score: (candidates,) the higher the better; ties go to the lower index.
+        candidate, evidence: (pairs,) the evidence of each candidate, as any integer keys.
         own_share: how much of its evidence must be its own.
 
     """
@@ -37,7 +35,7 @@ def say_once(
     size = np.bincount(candidate, minlength=count).astype(np.float64)
     _, key = np.unique(evidence, return_inverse=True)
     taken = np.zeros(int(key.max(initial=-1)) + 1, dtype=np.bool_)
-    order = np.lexsort((np.arange(count), -gain, user))
+    order = np.lexsort((np.arange(count), -score, user))
     while True:
         waiting = order[open_[order]]
         if not len(waiting):

@@ -1,6 +1,6 @@
 """Is it more than chance? One binomial tail, one correction, one promise.
 
-**Null.** Each detector says, for each candidate, how often one trial would succeed if the behaviour were chance
+**Null.** Each detector estimates, for each candidate, how often one trial would succeed if the behaviour were chance
 and everything else about the person stayed as it is (`null_rate`). The p-value is the probability of at least
 the observed successes in as many independent trials: an upper binomial tail. Of trials within an hour
 one counts.
@@ -35,11 +35,11 @@ BUDGET: Mapping[PatternType, float] = {
     "workflow": 0.1,
     "avoidance": 0.5,
 }
-"""Each type's share of the promised rate. What happens is soon told from chance; that something never does, only slowly:
-so the larger half is for absence."""
+"""Each type's share of the promised rate. Evidence for an event accumulates fast, evidence for its absence slowly: so the
+larger half is for avoidance."""
 
 CERTAINTY = 0.9
-"""How sure it must be that a habit is kept more often than `Settings.usual_rate`."""
+"""The probability with which a habit must be kept more often than `Settings.usual_rate`."""
 
 
 def binomial_tail(successes: Floats, trials: Floats, rate: Floats) -> Floats:
@@ -75,13 +75,13 @@ def allowed(type: PatternType, hypotheses: Floats, settings: Settings) -> Floats
 
 
 def is_certain(type: PatternType, gain: Floats, hypotheses: Floats, settings: Settings) -> Flags:
-    """(n,) whether a likelihood gain is enough for significance after correction: a bound, quick to compute."""
+    """(n,) True if a likelihood gain suffices for significance after correction: a bound, fast to compute."""
     certain: Flags = gain > -np.log(allowed(type, hypotheses, settings))
     return certain
 
 
 def can_be_usual(rate: Floats, null: Floats, settings: Settings) -> Flags:
-    """(n,) whether a behaviour kept at this rate can be confirmed at all, however long it goes on."""
+    """(n,) True if a behaviour kept at this rate can be confirmed at all, however long it goes on."""
     usual: Flags = (rate >= settings.usual_rate) & (rate - null >= settings.distinct_margin)
     return usual
 

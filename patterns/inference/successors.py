@@ -1,4 +1,4 @@
-"""Succession: the old habit goes and the new one comes; link them (design, section 4)."""
+"""Successors: links a habit that ended to the one that replaced it (design, section 4)."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from datetime import timedelta
 import polars as pl
 
 _NEAR = timedelta(days=35)
-"""How far apart the end of one and the beginning of the other may lie: what is done once a month and moves is next seen
-five weeks later."""
+"""How far apart the end of one and the beginning of the other may lie: a monthly habit that moves is next seen five weeks
+later."""
 
 
 def with_successors(patterns: pl.DataFrame) -> pl.DataFrame:
-    """The frame with ``superseded_by`` set where one pattern took another's place.
+    """The frame with ``superseded_by`` set where one pattern replaced another.
 
     The successor is confirmed, of the same type and about the same thing (the same `where`, and feature; for a
     workflow the same first step), and began within five weeks of the other's end, while the other is no longer

@@ -1,9 +1,9 @@
-"""Echoes: a habit that another one already says.
+"""Workflow echoes: temporal patterns that a workflow already covers.
 
-What follows a stand-up within the hour comes at about the same time every day, because the stand-up does. It is one
-habit, the workflow, and not also a temporal one. It is the workflow's if nearly all of its support are the
-workflow's last steps and the workflow is kept more reliably: were both at fixed times of their own, the second
-step would come as often without the first.
+What follows a stand-up within the hour happens at about the same time every day, because the stand-up does. That is one
+habit, the workflow. A temporal pattern is an echo of it if nearly all of its support are last steps of the workflow and
+the workflow is kept more reliably: if both were at fixed times of their own, the second step would come as often
+without the first.
 """
 
 from __future__ import annotations
@@ -11,33 +11,33 @@ from __future__ import annotations
 import numpy as np
 
 from patterns.candidates import Candidates
-from patterns.eventlog.arrays import Flags, Ints, begins, order_by, ranges
+from patterns.eventlog.arrays import Flags, Ints, begins, order_by, pack, ranges, unpack
 from patterns.inference.lifecycle import Standing
 from patterns.inference.lifecycle_state import Status
 
 _SHARE = 0.8
-"""Share of its support that another pattern must account for."""
+"""The share of an echo's support that are last steps of the workflow."""
 
 
 def echoes(times: Candidates, when: Standing, flows: Candidates, how: Standing) -> Flags:
-    """(temporal candidates,) those that only echo a confirmed workflow.
+    """(temporal candidates,) True for echoes of a confirmed workflow.
 
     Args:
-        times, when: the temporal candidates and how they stand.
-        flows, how: the workflows and how they stand.
+        times, when: the temporal candidates and their standing.
+        flows, how: the workflows and their standing.
     """
     flow, step = _supports(flows, np.flatnonzero(how.status == Status.confirmed))
     time, event = _supports(times, np.flatnonzero(when.began))
     support = np.bincount(time, minlength=len(times))
-    # A step may end several workflows: each support meets every one of them.
+    # A step may end several workflows: pair each support with every one of them.
     first, end = np.searchsorted(step, event), np.searchsorted(step, event, side="right")
-    met = np.repeat(time, end - first) * max(len(flows), 1) + flow[ranges(first, end - first)]
-    pair, covered = np.unique(met, return_counts=True)
-    time, flow = pair // max(len(flows), 1), pair % max(len(flows), 1)
-    says_it = covered >= _SHARE * support[time]
-    says_it &= how.support[flow] / how.opportunities[flow] > when.support[time] / when.opportunities[time]
+    length = end - first
+    pairs, covered = np.unique(pack(np.repeat(time, length), flow[ranges(first, length)]), return_counts=True)
+    time, flow = unpack(pairs)
+    is_echo = covered >= _SHARE * support[time]
+    is_echo &= how.support[flow] / how.opportunities[flow] > when.support[time] / when.opportunities[time]
     answer = np.zeros(len(times), dtype=np.bool_)
-    answer[time[says_it]] = True
+    answer[time[is_echo]] = True
     return answer
 
 
