@@ -8,7 +8,7 @@
     ├── SchemaError         a frame handed in does not have the columns it needs
     └── StoreError          the store cannot be opened, read or written
 
-A record that cannot be read is no error: it is a `Note` (`observations.ingest.toolkit.reader`), and the rest is read.
+A record that cannot be read is no error: it is a `Note` (`observations.ingest.toolkit.note`), and the rest is read.
 """
 
 from __future__ import annotations

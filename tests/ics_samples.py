@@ -7,7 +7,9 @@ from datetime import UTC, datetime
 import polars as pl
 
 from observations.ingest.ical.calendar import CALENDAR
-from observations.ingest.toolkit.reader import Note, ReadOptions, Source, complete
+from observations.ingest.toolkit.complete import complete
+from observations.ingest.toolkit.note import Note
+from observations.ingest.toolkit.reader import ReadOptions, Source
 from observations.schema import check_observations, concat_observations
 
 BERLIN = ReadOptions(until=datetime(2030, 1, 1, tzinfo=UTC), tz="Europe/Berlin")

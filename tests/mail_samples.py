@@ -7,7 +7,9 @@ from datetime import UTC, datetime
 import polars as pl
 
 from observations.ingest.mail.mailbox import MBOX
-from observations.ingest.toolkit.reader import Note, Reader, ReadOptions, Source, complete
+from observations.ingest.toolkit.complete import complete
+from observations.ingest.toolkit.note import Note
+from observations.ingest.toolkit.reader import Reader, ReadOptions, Source
 from observations.schema import concat_observations
 
 ENVELOPE = "From ada@example.com Mon Mar  4 09:00:00 2024"

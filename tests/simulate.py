@@ -13,7 +13,9 @@ import numpy as np
 import polars as pl
 
 from observations.civil_time import to_instant
-from observations.ingest.toolkit.reader import ReadOptions, Records, Value, complete
+from observations.ingest.toolkit.complete import complete
+from observations.ingest.toolkit.reader import ReadOptions
+from observations.ingest.toolkit.record_builder import RecordBuilder, Value
 from patterns.candidates import PatternType
 
 OPTIONS = ReadOptions(until=datetime(2100, 1, 1, tzinfo=UTC))
@@ -49,7 +51,7 @@ def wall(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
-def observations(records: Records) -> pl.DataFrame:
+def observations(records: RecordBuilder) -> pl.DataFrame:
     """The frame of those records, complete."""
     return complete(records.take(), OPTIONS)
 
@@ -64,7 +66,7 @@ def regular(
     type: str = "calendar",
 ) -> pl.DataFrame:
     """One thing at one time of day on each of these days."""
-    records = Records()
+    records = RecordBuilder()
     for day in days:
         moment = datetime.combine(day, time.fromisoformat(at))
         records.add(type, "created", local=moment, tz=tz, user_id=user, features={"title": title})
@@ -83,7 +85,7 @@ class _Life:
     user: str
     tz: str
     rng: np.random.Generator
-    records: Records
+    records: RecordBuilder
     start: date = START
 
     def add(
@@ -112,7 +114,7 @@ class _Life:
 
 def nobody_in_particular(seed: int, weeks: int = 12, user: str = "ada", tz: str = "Europe/Lisbon") -> Person:
     """A person without any habit: random things at random times of the waking day."""
-    life = _Life(user, tz, np.random.default_rng([seed, 1]), Records())
+    life = _Life(user, tz, np.random.default_rng([seed, 1]), RecordBuilder())
     for day in every(1, weeks * 7):
         if life.chance(0.93):
             _background(life, day)
@@ -121,7 +123,7 @@ def nobody_in_particular(seed: int, weeks: int = 12, user: str = "ada", tz: str 
 
 def creature_of_habit(seed: int, weeks: int = 12, user: str = "ada", tz: str = "Europe/Lisbon") -> Person:
     """A person with one habit of each type beside the background, each kept about nineteen times in twenty."""
-    life = _Life(user, tz, np.random.default_rng([seed, 2]), Records())
+    life = _Life(user, tz, np.random.default_rng([seed, 2]), RecordBuilder())
     for day in every(1, weeks * 7):
         if life.chance(0.95):
             _background(life, day, avoids_wednesdays=True, has_ways=True)
@@ -131,7 +133,7 @@ def creature_of_habit(seed: int, weeks: int = 12, user: str = "ada", tz: str = "
 
 def somebody_untidy(seed: int, weeks: int = 10) -> Person:
     """A person whose days are a mess: habits at any hour, midnight too, in bursts; all-day things; empty titles."""
-    life = _Life("ada", "UTC", np.random.default_rng([seed, 3]), Records())
+    life = _Life("ada", "UTC", np.random.default_rng([seed, 3]), RecordBuilder())
     kinds = (("calendar", "created"), ("email", "sent"), ("command", "ran"), ("odd", "did"))
     habits = [
         (float(life.minute(0, 24)), float(life.rng.choice([1, 8, 40])), life.rng.integers(0, 7, 3).tolist())

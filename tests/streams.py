@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from observations.ingest.toolkit.reader import Note, ReadOptions
+from observations.ingest.toolkit.note import Note
+from observations.ingest.toolkit.reader import ReadOptions
 from pipelines.store.status_change import Change
 from pipelines.store.store import Store
 from pipelines.streaming.line_sources import LineSource, Pipe

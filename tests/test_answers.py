@@ -14,7 +14,7 @@ from freezegun import freeze_time
 
 from observations.errors import SettingError
 from observations.export import to_ndjson
-from observations.ingest.toolkit.reader import Records
+from observations.ingest.toolkit.record_builder import RecordBuilder
 from observations.schema import concat_observations
 from pipelines import Store
 from pipelines.cli.main import main
@@ -159,7 +159,7 @@ def test_what_one_more_would_do_is_said(tmp_path: Path) -> None:
 
 
 def test_what_was_chosen_instead_is_shown(tmp_path: Path) -> None:
-    records = Records()
+    records = RecordBuilder()
     for number, day in enumerate(every(1, 50)):
         room = "Loft" if number % 10 == 9 else "Attic"
         for name, where in (("budget", room), ("other", "Cellar" if number % 2 else "Garden")):

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from observations.errors import SourceError
 from observations.ingest.shell_history.atuin import ATUIN
 from observations.ingest.toolkit import sqlite_files
-from observations.ingest.toolkit.reader import Note, ReadOptions, Source
+from observations.ingest.toolkit.note import Note
+from observations.ingest.toolkit.reader import ReadOptions, Source
 from observations.schema import check_observations, concat_observations
 
 SHARED = Path(__file__).parents[1].parent / "shared"

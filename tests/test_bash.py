@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from observations.ingest.registry import READERS
 from observations.ingest.shell_history import command_frames as history
 from observations.ingest.shell_history.bash import BASH
-from observations.ingest.toolkit.reader import Note, ReadOptions, Source
+from observations.ingest.toolkit.note import Note
+from observations.ingest.toolkit.reader import ReadOptions, Source
 from observations.schema import check_observations, concat_observations
 
 SHARED = Path(__file__).parents[1].parent / "shared"

@@ -12,7 +12,7 @@ import orjson
 import polars as pl
 import pytest
 
-from observations.ingest.toolkit.reader import Records
+from observations.ingest.toolkit.record_builder import RecordBuilder
 from observations.schema import empty_observations
 from patterns.explain import Explanation, explain
 from patterns.pattern_frame import PATTERNS
@@ -78,7 +78,7 @@ def test_the_week_counts_each_hour_of_each_kind_of_activity() -> None:
 
 
 def test_the_week_leaves_out_what_has_no_hour_and_what_an_agent_did() -> None:
-    records = Records()
+    records = RecordBuilder()
     for hour, features, actor in ((9, {}, "user"), (9, {}, "agent"), (0, {"all_day": True}, "user")):
         records.add(
             type="calendar",
@@ -184,7 +184,7 @@ def test_lags_of_a_workflow_stand_out_from_chance(explained: Explanation) -> Non
 
 
 def test_a_lag_is_in_the_band_of_its_minutes() -> None:
-    records = Records()
+    records = RecordBuilder()
     for day in range(1, 11):
         for minute, program in ((0, "first"), (7, "second")):
             records.add(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from observations.ingest.toolkit.reader import Records
+from observations.ingest.toolkit.record_builder import RecordBuilder
 from observations.schema import check_observations
 from observations.shell.parse import Command, parse_command, parse_series, with_command_features
 from observations.shell.programs import FAMILIES, WRAPPERS
@@ -171,7 +171,7 @@ def test_the_tables_say_each_thing_once() -> None:
 
 
 def observed(*records: tuple[str, dict[str, str]]) -> pl.DataFrame:
-    gathered = Records()
+    gathered = RecordBuilder()
     for type_, features in records:
         gathered.add(type_, "ran", at=datetime(2026, 3, 2, tzinfo=UTC), tz="UTC", features=features)
     return gathered.take()

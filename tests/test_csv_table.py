@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from observations.errors import SourceError
 from observations.ingest.tabular import csv_table
 from observations.ingest.tabular.csv_table import CSV
-from observations.ingest.toolkit.reader import Note, ReadOptions, Source
+from observations.ingest.toolkit.note import Note
+from observations.ingest.toolkit.reader import ReadOptions, Source
 from observations.schema import check_observations, concat_observations
 from tests.log_strategies import damaged
 

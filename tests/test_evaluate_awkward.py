@@ -14,7 +14,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from observations.errors import SchemaError, SettingError
-from observations.ingest.toolkit.reader import Records, Value
+from observations.ingest.toolkit.record_builder import RecordBuilder, Value
 from patterns.evaluate import evaluate
 from patterns.pattern_frame import PATTERNS
 from patterns.settings import Settings
@@ -61,7 +61,7 @@ EVENTS = st.lists(
 def test_any_frame_has_an_answer(
     events: list[tuple[datetime, str, str, dict[str, Value], str]], day_starts_at: int, many: bool
 ) -> None:
-    records = Records()
+    records = RecordBuilder()
     for moment, type, action, features, user in events * (4 if many else 1):
         own = {n: v for n, v in features.items() if n != "all_day" or isinstance(v, bool)}
         records.add(type, action, local=moment, tz="Europe/Berlin", features=own, user_id=user)
@@ -102,7 +102,7 @@ def test_a_broken_frame_is_a_clear_error() -> None:
 
 
 def test_a_day_with_something_all_day_is_not_avoided() -> None:
-    rng, records = np.random.default_rng(1), Records()
+    rng, records = np.random.default_rng(1), RecordBuilder()
     for day in every(1, 140):
         midnight = datetime.combine(day, time())
         records.add("command", "ran", local=midnight + timedelta(hours=20), tz="UTC", features={})
@@ -120,7 +120,7 @@ def test_a_day_with_something_all_day_is_not_avoided() -> None:
 
 def test_everybody_in_turn_is_nobody_in_particular() -> None:
     """People who meet by rotation: of their company many values are counted, and none is worth a candidate."""
-    records = Records()
+    records = RecordBuilder()
     for number in range(100):
         moment = wall("2026-01-05 00:00") + timedelta(hours=7 * number)
         people = [f"p{number % 30}", f"q{7 * number % 30}"]

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from dateutil.rrule import rrulestr
 
-from observations.ingest.toolkit.reader import Records
+from observations.ingest.toolkit.record_builder import RecordBuilder
 from observations.schema import concat_observations
 from patterns.evaluate import evaluate
 from tests.simulate import START, nobody_in_particular, observations, wall
@@ -37,7 +37,7 @@ def kept(
     days: list[date], at: str, *, spread: float = 3.0, rate: float = 0.9, seed: int = 5, title: str = "Habit"
 ) -> pl.DataFrame:
     """Something done on nine in ten of these days, about that time (standard deviation in minutes)."""
-    rng, records = np.random.default_rng(seed), Records()
+    rng, records = np.random.default_rng(seed), RecordBuilder()
     middle = wall(f"2026-01-01 {at}") - wall("2026-01-01 00:00")
     for day in days:
         if rng.random() < rate:

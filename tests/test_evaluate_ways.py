@@ -11,7 +11,7 @@ import orjson
 import polars as pl
 import pytest
 
-from observations.ingest.toolkit.reader import Records, Value
+from observations.ingest.toolkit.record_builder import RecordBuilder, Value
 from observations.schema import concat_observations
 from patterns.evaluate import evaluate
 from tests.simulate import FRIENDS, every, nobody_in_particular, observations
@@ -23,16 +23,16 @@ OMAR = "omar@example.org"
 Features = Mapping[str, Value | None]
 
 
-def planted(write: Callable[[Records, np.random.Generator, date], None], seed: int = 3) -> pl.DataFrame:
+def planted(write: Callable[[RecordBuilder, np.random.Generator, date], None], seed: int = 3) -> pl.DataFrame:
     """What `write` adds to half a year of somebody without habits, day by day."""
-    rng, records = np.random.default_rng(seed), Records()
+    rng, records = np.random.default_rng(seed), RecordBuilder()
     for day in DAYS:
         write(records, rng, day)
     background = nobody_in_particular(seed=55, weeks=WEEKS, tz="UTC").observations
     return concat_observations([background, observations(records)])
 
 
-def add(records: Records, day: date, minute: float, type: str, action: str, features: Features) -> None:
+def add(records: RecordBuilder, day: date, minute: float, type: str, action: str, features: Features) -> None:
     moment = datetime.combine(day, datetime.min.time()) + timedelta(seconds=round(minute * 60))
     records.add(type, action, local=moment, tz="UTC", user_id="ada", features=features)
 
@@ -49,7 +49,7 @@ def confirmed(frame: pl.DataFrame, type: str) -> list[dict[str, Any]]:
 def meetings(usual: Callable[[np.random.Generator], Features]) -> pl.DataFrame:
     """A "review" on two days in three, done in the usual way nine times in ten, else as everything else."""
 
-    def write(records: Records, rng: np.random.Generator, day: date) -> None:
+    def write(records: RecordBuilder, rng: np.random.Generator, day: date) -> None:
         if rng.random() > 0.66:
             return
         features: dict[str, Value | None] = {
@@ -78,7 +78,7 @@ def test_a_preferred_length_is_found_in_its_context() -> None:
 
 
 def test_a_preferred_flag_is_found() -> None:
-    def write(records: Records, rng: np.random.Generator, day: date) -> None:
+    def write(records: RecordBuilder, rng: np.random.Generator, day: date) -> None:
         category = str(rng.choice(["review", "planning", "lunch"]))
         likely = 0.95 if category == "review" else 0.5
         features: dict[str, Value | None] = {"category": category, "remote": bool(rng.random() < likely)}
@@ -95,7 +95,7 @@ def test_a_preferred_flag_is_found() -> None:
 def test_a_preferred_band_of_a_number_is_found() -> None:
     """Tempo runs at 60 to 64, others anywhere from 40 to 100; hardly any value comes twice."""
 
-    def write(records: Records, rng: np.random.Generator, day: date) -> None:
+    def write(records: RecordBuilder, rng: np.random.Generator, day: date) -> None:
         tempo = rng.random() < 0.5
         speed = float(rng.uniform(60, 64) if tempo and rng.random() < 0.95 else rng.uniform(40, 100))
         features = {"category": "tempo" if tempo else "easy", "speed": speed}
@@ -110,7 +110,7 @@ def test_a_preferred_band_of_a_number_is_found() -> None:
 def test_a_preference_in_general_is_said_in_general() -> None:
     """Whatever the meeting is about, it lasts 25 minutes: not once for each category."""
 
-    def write(records: Records, rng: np.random.Generator, day: date) -> None:
+    def write(records: RecordBuilder, rng: np.random.Generator, day: date) -> None:
         category = str(rng.choice(["review", "planning", "lunch"]))
         minutes = 25.0 if rng.random() < 0.9 else float(rng.choice([30, 45, 60, 90]))
         add(
@@ -144,7 +144,7 @@ def test_a_preference_in_general_is_said_in_general() -> None:
     ],
 )
 def test_who_belongs_to_a_context_is_found(feature: str, type: str, action: str) -> None:
-    def write(records: Records, rng: np.random.Generator, day: date) -> None:
+    def write(records: RecordBuilder, rng: np.random.Generator, day: date) -> None:
         for _ in range(2):
             category = str(rng.choice(["legal", "garden"]))
             person = OMAR if category == "legal" and rng.random() < 0.9 else str(rng.choice(FRIENDS))
@@ -161,7 +161,7 @@ def test_who_belongs_to_a_context_is_found(feature: str, type: str, action: str)
 
 
 def test_mail_then_meeting_is_found_across_types() -> None:
-    def write(records: Records, rng: np.random.Generator, day: date) -> None:
+    def write(records: RecordBuilder, rng: np.random.Generator, day: date) -> None:
         if rng.random() < 0.5:
             minute = float(rng.uniform(480, 1140))
             add(records, day, minute, "email", "received", {"category": "alarm"})
@@ -176,7 +176,7 @@ def test_mail_then_meeting_is_found_across_types() -> None:
 
 
 def test_three_steps_are_one_workflow_and_not_its_pieces() -> None:
-    def write(records: Records, rng: np.random.Generator, day: date) -> None:
+    def write(records: RecordBuilder, rng: np.random.Generator, day: date) -> None:
         if rng.random() < 0.6:
             minute = float(rng.uniform(480, 1140))
             for program in ("fetch", "build", "publish"):
@@ -192,7 +192,7 @@ def test_three_steps_are_one_workflow_and_not_its_pieces() -> None:
 def test_two_things_at_fixed_times_are_no_workflow() -> None:
     """Breakfast at 8:00 and the post at 8:30, each on its own days: the one does not bring the other."""
 
-    def write(records: Records, rng: np.random.Generator, day: date) -> None:
+    def write(records: RecordBuilder, rng: np.random.Generator, day: date) -> None:
         if rng.random() < 0.6:
             add(records, day, 480 + rng.normal(0, 2), "calendar", "created", {"title": "Breakfast"})
         if rng.random() < 0.6:
@@ -204,7 +204,7 @@ def test_two_things_at_fixed_times_are_no_workflow() -> None:
 def test_what_only_follows_something_timed_is_not_also_a_time() -> None:
     """Notes are sent after the stand-up, which is at 09:30 on most working days: one workflow, not a second time."""
 
-    def write(records: Records, rng: np.random.Generator, day: date) -> None:
+    def write(records: RecordBuilder, rng: np.random.Generator, day: date) -> None:
         if day.weekday() < 5 and rng.random() < 0.85:
             minute = 570 + rng.normal(0, 2)
             add(records, day, minute, "calendar", "created", {"title": "Stand-up"})
@@ -223,7 +223,7 @@ def test_what_only_follows_something_timed_is_not_also_a_time() -> None:
 def lectures(avoided: Callable[[date, float, str], bool]) -> pl.DataFrame:
     """Three to five lectures a day from eight to eight, except where they are avoided."""
 
-    def write(records: Records, rng: np.random.Generator, day: date) -> None:
+    def write(records: RecordBuilder, rng: np.random.Generator, day: date) -> None:
         for _ in range(int(rng.integers(3, 6))):
             minute, category = float(rng.uniform(480, 1200)), str(rng.choice(["history", "maths"]))
             if not avoided(day, minute, category):
@@ -261,7 +261,7 @@ def test_what_one_kind_of_thing_avoids_is_said_of_that_kind() -> None:
 def test_what_begins_at_the_end_of_a_slot_is_not_in_it() -> None:
     """Lectures begin on the hour; on Tuesdays there are none from 10:00 on, and the next begins at 14:00 sharp."""
 
-    def write(records: Records, rng: np.random.Generator, day: date) -> None:
+    def write(records: RecordBuilder, rng: np.random.Generator, day: date) -> None:
         for hour in rng.choice(np.arange(8, 20), 5, replace=False).tolist():
             if not (day.weekday() == 1 and 10 <= hour < 14):
                 add(records, day, 60 * hour, "lecture", "heard", {})

@@ -11,7 +11,7 @@ import orjson
 import polars as pl
 import pytest
 
-from observations.ingest.toolkit.reader import Records, Value
+from observations.ingest.toolkit.record_builder import RecordBuilder, Value
 from pipelines import Change, Store
 from pipelines.store.context import clock_at
 from pipelines.store.database.schema import patterns, people
@@ -39,7 +39,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 def seen(type: str, when: str, *, actor: str = "user", user: str = "ada", **features: Value) -> pl.DataFrame:
     """One observation."""
-    records = Records()
+    records = RecordBuilder()
     moment = datetime.fromisoformat(f"{when}+00:00")
     records.add(
         type,

@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from observations.errors import SettingError, StoreError
-from observations.ingest.toolkit.reader import Records
+from observations.ingest.toolkit.record_builder import RecordBuilder
 from observations.schema import concat_observations
 from pipelines import Store, detect
 from pipelines.cli.main import main
@@ -43,7 +43,7 @@ def open_store(place: str, now: datetime = ADA.as_of) -> Store:
 
 def record(day: int = 1, user: str = "ada", **features: object) -> pl.DataFrame:
     """One observation with these features; a trailing underscore is left off their names."""
-    records = Records()
+    records = RecordBuilder()
     said = {name.rstrip("_"): value for name, value in features.items()}
     moment = datetime.combine(date(2026, 1, day), time(9))
     records.add("note", "made", local=moment, tz="UTC", user_id=user, features=said)  # type: ignore[arg-type]

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from observations.ingest.json_logs import stream as json_stream
 from observations.ingest.json_logs.documents import JSON
 from observations.ingest.json_logs.stream import BrokenJson, JsonStream
-from observations.ingest.toolkit.reader import Note, ReadOptions, Source
+from observations.ingest.toolkit.note import Note
+from observations.ingest.toolkit.reader import ReadOptions, Source
 from observations.schema import check_observations, concat_observations
 from tests.log_strategies import damaged
 

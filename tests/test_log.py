@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 from observations.errors import SettingError
 from observations.features import with_features
-from observations.ingest.toolkit.reader import ReadOptions, Records, complete
+from observations.ingest.toolkit.complete import complete
+from observations.ingest.toolkit.reader import ReadOptions
+from observations.ingest.toolkit.record_builder import RecordBuilder
 from patterns.eventlog.log import ActiveDays, Log, occasions, weekday_of
 from patterns.settings import Settings
 from tests.naive import DAY, HOUR
@@ -24,13 +26,13 @@ DEFAULT = Settings()
 MONDAY = wall("2026-03-02 07:00")
 
 
-def log_of(records: Records, as_of: datetime | None = None, settings: Settings = DEFAULT) -> Log:
+def log_of(records: RecordBuilder, as_of: datetime | None = None, settings: Settings = DEFAULT) -> Log:
     return Log.of(with_features(complete(records.take(), OPTIONS)), as_of, settings)
 
 
-def events(*local: datetime, tz: str = "UTC", user: str = "ada") -> Records:
+def events(*local: datetime, tz: str = "UTC", user: str = "ada") -> RecordBuilder:
     """One plain event of one person at each of these wall clocks."""
-    records = Records()
+    records = RecordBuilder()
     for moment in local:
         records.add("calendar", "created", local=moment, tz=tz, user_id=user, features={"title": "Swim"})
     return records
@@ -112,7 +114,7 @@ def test_as_of_may_be_given_in_any_zone(tz: str) -> None:
 
 @pytest.mark.parametrize("day_starts_at", [0, 5])
 def test_what_lasts_all_day_has_its_own_day_and_no_minute(day_starts_at: int) -> None:
-    records = Records()
+    records = RecordBuilder()
     records.add("calendar", "created", local=wall("2026-03-02 00:00"), tz="UTC", features={"all_day": True})
     log = log_of(records, settings=Settings(day_starts_at=day_starts_at))
     assert np.isnan(log.minute).all()

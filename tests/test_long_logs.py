@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from observations.ingest.toolkit.reader import Records
+from observations.ingest.toolkit.record_builder import RecordBuilder
 from observations.schema import concat_observations
 from patterns.detectors import successions as follows
 from patterns.evaluate import evaluate
@@ -36,7 +36,7 @@ def busy() -> pl.DataFrame:
 def released(start: datetime, days: int) -> pl.DataFrame:
     """On most days a command, and minutes later another."""
     rng = np.random.default_rng(3)
-    records = Records()
+    records = RecordBuilder()
     for day in range(days):
         at = start + timedelta(days=day, minutes=float(rng.uniform(540, 1080)))
         for n, program in enumerate(("package", "announce")):

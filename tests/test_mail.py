@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from observations.ingest.mail.mailbox import EML, MBOX
-from observations.ingest.toolkit.reader import Source, complete
+from observations.ingest.toolkit.complete import complete
+from observations.ingest.toolkit.reader import Source
 from observations.schema import check_observations, concat_observations, unique_observations
 from tests.log_strategies import damaged
 from tests.mail_samples import counts, mail, mbox, only, read, read_one, read_options

@@ -17,7 +17,9 @@ from observations.ingest.json_logs.ndjson_fast_path import FastPath
 from observations.ingest.tabular import timestamps
 from observations.ingest.tabular.contract_fields import observe_rows
 from observations.ingest.toolkit import reader as base
-from observations.ingest.toolkit.reader import Batch, Note, ReadOptions, Source, complete
+from observations.ingest.toolkit.complete import complete
+from observations.ingest.toolkit.note import Note
+from observations.ingest.toolkit.reader import Batch, ReadOptions, Source
 from observations.privacy import redact as privacy
 from observations.schema import check_observations, concat_observations
 from tests.log_strategies import RECORDS, damaged

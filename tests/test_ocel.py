@@ -15,7 +15,8 @@ from polars.testing import assert_frame_equal
 
 from observations.errors import SourceError
 from observations.ingest.process_logs.ocel import OCEL
-from observations.ingest.toolkit.reader import Note, ReadOptions, Source
+from observations.ingest.toolkit.note import Note
+from observations.ingest.toolkit.reader import ReadOptions, Source
 from observations.schema import check_observations, concat_observations
 from tests.log_strategies import damaged
 

@@ -15,7 +15,9 @@ from observations.errors import SourceError
 from observations.ingest.json_logs.ndjson import NDJSON
 from observations.ingest.tabular import parquet
 from observations.ingest.tabular.parquet import PARQUET
-from observations.ingest.toolkit.reader import Note, ReadOptions, Source, complete
+from observations.ingest.toolkit.complete import complete
+from observations.ingest.toolkit.note import Note
+from observations.ingest.toolkit.reader import ReadOptions, Source
 from observations.schema import check_observations, concat_observations
 from tests.log_strategies import RECORDS, damaged, ndjson
 

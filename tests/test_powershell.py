@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from observations.ingest.shell_history.powershell import POWERSHELL
-from observations.ingest.toolkit.reader import Note, ReadOptions, Source
+from observations.ingest.toolkit.note import Note
+from observations.ingest.toolkit.reader import ReadOptions, Source
 
 OPTIONS = ReadOptions(until=datetime(2030, 1, 1, tzinfo=UTC))
 

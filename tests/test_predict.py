@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from dateutil.rrule import rrulestr
 
 from observations.errors import SettingError
-from observations.ingest.toolkit.reader import Records
+from observations.ingest.toolkit.record_builder import RecordBuilder
 from observations.schema import concat_observations
 from patterns.evaluate import evaluate
 from patterns.model import Pattern, read_patterns
@@ -113,7 +113,7 @@ def test_the_clock_on_the_wall_goes_on_when_the_clocks_change() -> None:
 
 
 def test_a_bare_offset_is_kept() -> None:
-    records = Records()
+    records = RecordBuilder()
     for day in every(1, 56):
         local = datetime.combine(day, time(7))
         at = (local + timedelta(hours=5)).replace(tzinfo=UTC)
@@ -153,13 +153,13 @@ def habits() -> tuple[pl.DataFrame, datetime]:
 
 
 def _parcel(at: datetime) -> pl.DataFrame:
-    records = Records()
+    records = RecordBuilder()
     records.add("email", "received", local=at, tz="UTC", user_id="ada", features={"category": "parcel"})
     return observations(records)
 
 
 def _fetch(at: datetime) -> pl.DataFrame:
-    records = Records()
+    records = RecordBuilder()
     records.add("command", "ran", local=at, tz="UTC", user_id="ada", features={"program": "fetch"})
     return observations(records)
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from observations.privacy.redact import PLACEHOLDER, redact, redact_series
+from observations.privacy.redact import PLACEHOLDER, redact
+from observations.privacy.redact_frame import redact_series
 
 ALPHANUMERIC = string.ascii_letters + string.digits
 WORD_SECRETS = st.text(ALPHANUMERIC, min_size=6, max_size=40)

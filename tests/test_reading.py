@@ -311,7 +311,7 @@ def test_a_reader_s_own_error_is_a_note_for_a_found_source(monkeypatch: pytest.M
 
 def test_a_report_counts_what_a_note_speaks_for() -> None:
     """One note may stand for many records."""
-    from observations.ingest.toolkit.reader import Note
+    from observations.ingest.toolkit.note import Note
 
     report = ReadingReport({"a": SourceReport("a", "JSON", observations=3)})
     report.add_all([Note("left_out", "a", "x", "…", count=7), Note("reject", "b", "y", "…")])

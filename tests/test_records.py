@@ -1,4 +1,4 @@
-"""Records gathered one at a time come back as the frame they say."""
+"""RecordBuilder gathered one at a time come back as the frame they say."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from datetime import UTC, datetime, timedelta, timezone
 import polars as pl
 import pytest
 
-from observations.ingest.toolkit.reader import ReadOptions, Records, complete
+from observations.ingest.toolkit.complete import complete
+from observations.ingest.toolkit.reader import ReadOptions
+from observations.ingest.toolkit.record_builder import RecordBuilder
 from observations.schema import check_observations
 
 AT = datetime(2026, 3, 2, 8, 30, 0, 123456, tzinfo=UTC)
@@ -24,7 +26,7 @@ AT = datetime(2026, 3, 2, 8, 30, 0, 123456, tzinfo=UTC)
 )
 def test_lists_come_back_as_they_went_in(lists: list[list[str]]) -> None:
     """Empty ones, empty texts and texts with the separator that they travel with included."""
-    records = Records()
+    records = RecordBuilder()
     for values in lists:
         records.add("email", "sent", at=AT, tz="UTC", features={"to": values})
     frame = check_observations(records.take())
@@ -32,7 +34,7 @@ def test_lists_come_back_as_they_went_in(lists: list[list[str]]) -> None:
 
 
 def test_a_feature_that_some_records_lack_is_null_there() -> None:
-    records = Records()
+    records = RecordBuilder()
     for features in ({"b": "x"}, {"a": 1}, {"a": 2.5, "b": True}, {}):
         records.add("log", "did", at=AT, tz="UTC", features=features)
     frame = check_observations(records.take())
@@ -42,7 +44,7 @@ def test_a_feature_that_some_records_lack_is_null_there() -> None:
 
 
 def test_instants_keep_their_microseconds_whatever_their_zone() -> None:
-    records = Records()
+    records = RecordBuilder()
     records.add(
         "log", "did", at=AT.astimezone(timezone(timedelta(hours=5, minutes=30))), tz="UTC", features={}
     )
@@ -52,7 +54,7 @@ def test_instants_keep_their_microseconds_whatever_their_zone() -> None:
 
 @pytest.mark.parametrize("ids", [["x", None, "y", None], [None, "x"], ["x", None], [None, None]])
 def test_ids_are_derived_where_they_are_absent_and_only_there(ids: list[str | None]) -> None:
-    records = Records()
+    records = RecordBuilder()
     for id in ids:
         records.add("log", "did", at=AT, tz="UTC", id=id, features={})
     completed = complete(records.take(), ReadOptions(until=AT))
@@ -61,7 +63,7 @@ def test_ids_are_derived_where_they_are_absent_and_only_there(ids: list[str | No
 
 
 def test_the_gatherer_is_empty_after_it_was_taken_from() -> None:
-    records = Records()
+    records = RecordBuilder()
     records.add("log", "did", at=AT, tz="UTC", features={"a": 1})
     assert records.take().height == 1
     assert records.take().equals(pl.DataFrame(schema=records.take().schema))

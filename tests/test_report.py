@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from lxml import html
 
 from observations.export import to_ndjson
-from observations.ingest.toolkit.reader import Records
+from observations.ingest.toolkit.record_builder import RecordBuilder
 from observations.schema import empty_observations
 from patterns.explain import Explanation, explain
 from patterns.model import Pattern
@@ -202,7 +202,7 @@ def test_what_lacks_little_comes_before_what_chance_explains(found: Detection) -
 
 
 def test_days_without_a_trace_are_named_where_they_are_many() -> None:
-    records = Records()
+    records = RecordBuilder()
     for day in (1, 2, 3, 5, 6, 7, 8, 20, 21):
         records.add(
             type="calendar", action="created", local=wall(f"2026-03-{day:02} 09:00"), tz="UTC", features={}

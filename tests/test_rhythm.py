@@ -12,7 +12,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from observations.features import with_features
-from observations.ingest.toolkit.reader import Records
+from observations.ingest.toolkit.record_builder import RecordBuilder
 from patterns.eventlog.activity_profile import (
     ANY_TIME,
     BINS,
@@ -45,7 +45,7 @@ EVENTS = st.lists(
 
 
 def log_of(events: list[Event]) -> Log:
-    records = Records()
+    records = RecordBuilder()
     for user, type, day, minute in events:
         moment = MONDAY + timedelta(days=day, minutes=minute)
         records.add(type, "done", local=moment, tz="UTC", user_id=user, features={})
@@ -115,7 +115,7 @@ def test_what_is_left_out_is_not_counted() -> None:
 
 
 def test_what_lasts_all_day_has_no_hour() -> None:
-    records = Records()
+    records = RecordBuilder()
     records.add("calendar", "done", local=MONDAY, tz="UTC", features={"all_day": True})
     rhythm = Rhythm.of(Log.of(with_features(observations(records)), None, Settings()))
     assert rhythm.of_user.sum() == 0

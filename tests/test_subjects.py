@@ -13,7 +13,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from observations.features import with_features
-from observations.ingest.toolkit.reader import Records, Value
+from observations.ingest.toolkit.record_builder import RecordBuilder, Value
 from patterns.eventlog.log import Log
 from patterns.eventlog.subjects import Subjects, Where, find_subjects
 from patterns.settings import Settings
@@ -45,7 +45,7 @@ SHARED = ("category", "title", "mood", "kind", "labels")  # who, which one and t
 
 
 def log_of(events: list[Event]) -> Log:
-    records = Records()
+    records = RecordBuilder()
     for number, (user, type, action, features) in enumerate(events):
         moment = MONDAY + timedelta(hours=number)
         records.add(
@@ -196,7 +196,7 @@ def test_where_of_some_subjects_comes_in_the_order_asked() -> None:
 
 
 def test_a_log_without_events_has_no_subjects() -> None:
-    records = Records()
+    records = RecordBuilder()
     records.add("x", "done", local=MONDAY, tz="UTC", features={"title": "a"})
     early = datetime(2000, 1, 1, tzinfo=UTC)
     log = Log.of(with_features(observations(records)), early, Settings())

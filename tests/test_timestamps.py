@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from observations.ingest.tabular import timestamps
-from observations.ingest.tabular.timestamp_formats import date_orders, epoch_instant
-from observations.ingest.tabular.timestamps import TIMES, parse_timestamp, parse_timestamps
+from observations.ingest.tabular.timestamp_formats import date_orders, epoch_instant, parse_timestamp
+from observations.ingest.tabular.timestamps import TIMES, parse_timestamps
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,9 @@ import pytest
 
 from observations.civil_time import to_instant
 from observations.ingest.ical.calendar import CALENDAR
-from observations.ingest.toolkit.reader import ReadOptions, Records, Source, Value, complete
+from observations.ingest.toolkit.complete import complete
+from observations.ingest.toolkit.reader import ReadOptions, Source
+from observations.ingest.toolkit.record_builder import RecordBuilder, Value
 from observations.schema import concat_observations
 from patterns.evaluate import evaluate
 from patterns.settings import Settings
@@ -39,7 +41,7 @@ def life(
     write: Callable[[np.random.Generator, date, Add], None], days: list[date], seed: int = 4
 ) -> pl.DataFrame:
     """What `write` adds, day by day, with ``add(minute, type, action, features, tz=…, day=…)``."""
-    rng, records = np.random.default_rng(seed), Records()
+    rng, records = np.random.default_rng(seed), RecordBuilder()
     for today in days:
 
         def add(

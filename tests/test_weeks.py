@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from observations.features import with_features
-from observations.ingest.toolkit.reader import Records
+from observations.ingest.toolkit.record_builder import RecordBuilder
 from patterns.detectors.weekly_grid import Weeks
 from patterns.eventlog.log import Log
 from patterns.eventlog.subjects import find_subjects
@@ -20,7 +20,7 @@ MONDAY = wall("2026-03-02 00:00")
 
 def weeks_of(events: list[tuple[int, int]]) -> Weeks:
     """The weeks of the one subject of one person: events by day and minute."""
-    records = Records()
+    records = RecordBuilder()
     for day, minute in events:
         records.add("run", "done", local=MONDAY + timedelta(days=day, minutes=minute), tz="UTC", features={})
     frame = observations(records).with_row_index("n")

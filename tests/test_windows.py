@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from observations.features import with_features
-from observations.ingest.toolkit.reader import Records
+from observations.ingest.toolkit.record_builder import RecordBuilder
 from patterns.detectors.scan_windows import LEAST_GAIN, ROUNDS, WIDTH_CLASSES, Windows, find_windows
 from patterns.eventlog.activity_profile import Background, OwnTimes, Rhythm
 from patterns.eventlog.log import Log
@@ -26,7 +26,7 @@ Event = tuple[int, int]
 
 def log_of(people: list[list[Event]]) -> Log:
     """A log of people who do one thing."""
-    records = Records()
+    records = RecordBuilder()
     for user, events in enumerate(people):
         for day, minute in events:
             moment = MONDAY + timedelta(days=day, minutes=minute)

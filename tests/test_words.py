@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from observations.errors import SettingError
-from observations.ingest.toolkit.reader import Records
+from observations.ingest.toolkit.record_builder import RecordBuilder
 from observations.schema import concat_observations
 from patterns.candidates import PatternType
 from patterns.model import Pattern
@@ -65,7 +65,7 @@ def diary(tmp_path: Path) -> Iterator[Diary]:
 
 def drinks(chosen: list[str], start: date = START) -> pl.DataFrame:
     """One drink a day."""
-    records = Records()
+    records = RecordBuilder()
     for number, drink in enumerate(chosen):
         local = datetime.combine(start + timedelta(days=number), datetime.min.time()) + timedelta(
             hours=7 + number % 12, minutes=number * 7 % 60

@@ -17,7 +17,9 @@ from polars.testing import assert_frame_equal
 from observations import export as writing
 from observations.export import to_ndjson, write_ndjson, write_parquet
 from observations.ingest.json_logs.ndjson import NDJSON
-from observations.ingest.toolkit.reader import ReadOptions, Records, Source, complete
+from observations.ingest.toolkit.complete import complete
+from observations.ingest.toolkit.reader import ReadOptions, Source
+from observations.ingest.toolkit.record_builder import RecordBuilder
 from observations.schema import concat_observations, empty_observations
 from tests.log_strategies import RECORDS, ndjson
 
@@ -114,7 +116,7 @@ def test_what_is_written_is_read_back(records: list[dict[str, object]]) -> None:
 
 def test_a_clock_that_showed_utc_shows_it_everywhere() -> None:
     """+00:00 without a zone would be read in the reader's own."""
-    records = Records()
+    records = RecordBuilder()
     noon = datetime(2026, 3, 2, 12, tzinfo=UTC)
     records.add("email", "sent", at=noon, local=noon.replace(tzinfo=None), features={}, id="1", user_id="me")
     (line,) = written(records.take())
@@ -164,7 +166,7 @@ def test_a_failure_on_the_way_leaves_nothing_behind(tmp_path: Path) -> None:
 
 def test_offsets_are_whole_minutes() -> None:
     """The instant stays what it is where a zone once had seconds."""
-    records = Records()
+    records = RecordBuilder()
     noon = datetime(1975, 3, 2, 12, tzinfo=UTC)
     local = noon.replace(tzinfo=None) - timedelta(minutes=44, seconds=30)  # Liberia until 1972
     records.add("a", "b", at=noon, local=local, features={}, id="1", user_id="me")

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from observations.ingest.shell_history import command_frames as history
 from observations.ingest.shell_history.zsh import ZSH
-from observations.ingest.toolkit.reader import Note, ReadOptions, Source
+from observations.ingest.toolkit.note import Note
+from observations.ingest.toolkit.reader import ReadOptions, Source
 from observations.privacy.redact import redact
 from observations.schema import check_observations, concat_observations
 

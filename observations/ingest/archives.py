@@ -19,7 +19,8 @@ from typing import BinaryIO, cast
 
 from observations.errors import SourceError
 from observations.ingest.folder_rules import Found, is_passed_over, reason_of
-from observations.ingest.toolkit.reader import Note, Source
+from observations.ingest.toolkit.note import Note
+from observations.ingest.toolkit.reader import Source
 
 BEGINNING_BYTES = 8_192
 """Kept of each member of a compressed tar, which can only be opened by reading all that is before it."""

@@ -22,7 +22,8 @@ from typing import BinaryIO, cast
 from observations.errors import SourceError
 from observations.ingest.archives import add_archive
 from observations.ingest.folder_rules import Found, is_passed_over, reason_of
-from observations.ingest.toolkit.reader import Note, Source
+from observations.ingest.toolkit.note import Note
+from observations.ingest.toolkit.reader import Source
 
 STANDARD_INPUT = "-"
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from observations.errors import SourceError
-from observations.ingest.toolkit.reader import Note, Source
+from observations.ingest.toolkit.note import Note
+from observations.ingest.toolkit.reader import Source
 
 FOLDERS_OF_PROGRAMS = frozenset(("__pycache__", "node_modules", "__MACOSX", "Thumbs.db", "desktop.ini"))
 COMPANIONS = ("-wal", "-shm", "-journal")

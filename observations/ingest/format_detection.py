@@ -16,15 +16,8 @@ from observations.ingest.json_logs.ndjson import NDJSON
 from observations.ingest.registry import READERS
 from observations.ingest.tabular.csv_table import CSV
 from observations.ingest.toolkit.encoding import head_as_utf8
-from observations.ingest.toolkit.reader import (
-    HEAD_BYTES,
-    Batch,
-    ManyReader,
-    Note,
-    Reader,
-    ReadOptions,
-    Source,
-)
+from observations.ingest.toolkit.note import Note
+from observations.ingest.toolkit.reader import HEAD_BYTES, Batch, ManyReader, Reader, ReadOptions, Source
 
 ANY_CONTENT: tuple[Reader, ...] = (NDJSON, JSON, CSV)
 """Readers of forms that anything can have. A file of such a form that was only found must have a field for the time:

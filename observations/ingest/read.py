@@ -18,7 +18,9 @@ from observations.ingest.archives import DAMAGE
 from observations.ingest.folder_rules import reason_of
 from observations.ingest.format_detection import Part, cannot_read, known_formats, parts_of
 from observations.ingest.read_report import ReadingReport, SourceReport
-from observations.ingest.toolkit.reader import Batch, Note, ReadOptions, Source, complete
+from observations.ingest.toolkit.complete import complete
+from observations.ingest.toolkit.note import Note
+from observations.ingest.toolkit.reader import Batch, ReadOptions, Source
 from observations.schema import (
     concat_observations,
     empty_observations,

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from observations.ingest.toolkit.reader import Note
+from observations.ingest.toolkit.note import Note
 
 NOTES_KEPT = 1_000
 """Notes kept for each source; what is beyond is counted and forgotten."""

@@ -16,8 +16,6 @@ from __future__ import annotations
 
 import re
 
-import polars as pl
-
 from observations.privacy.assignments import NAME_HINTS, PLACEHOLDER, VALUE_FOLLOWS, redact_named
 from observations.privacy.command_arguments import ARGUMENT_HINTS, redact_arguments
 from observations.privacy.prefilter import any_of
@@ -26,11 +24,8 @@ from observations.privacy.tokens import KEY_HINTS, redact_keys
 _LONG = 2_000
 """A longer text goes through every pass: the first looks take time that is quadratic in its length, if it wants."""
 
-FEW = 16
-"""So few texts are looked at sooner one by one than as a column: 0.01 ms each, where a column takes 0.4 ms to begin."""
-
 _ANY = re.compile(any_of(KEY_HINTS + NAME_HINTS + ARGUMENT_HINTS))
-_PASSES = (
+PASSES = (
     (re.compile(any_of(KEY_HINTS)), redact_keys),
     (re.compile(any_of(NAME_HINTS) + VALUE_FOLLOWS), redact_named),
     (re.compile(any_of(ARGUMENT_HINTS)), redact_arguments),
@@ -52,30 +47,10 @@ def redact(text: str) -> str:
     """
     if len(text) <= _LONG and not _ANY.search(text.lower()):
         return text
-    for look, redacted in _PASSES:
+    for look, redacted in PASSES:
         if len(text) > _LONG or look.search(text.lower()):
             text = redacted(text)
     return text
 
 
-def redact_series(texts: pl.Series) -> pl.Series:
-    """`redact` of each text; null stays null. Only texts that look suspicious are taken out of the column."""
-    if len(texts) <= FEW:
-        return pl.Series(texts.name, [None if t is None else redact(t) for t in texts], dtype=pl.String)
-    for look, redacted in _PASSES:
-        suspicious = texts.str.contains(_for_rust(look)).fill_null(False)
-        if suspicious.any():
-            doubtful = texts.filter(suspicious).to_list()
-            known = {text: redacted(text) for text in set(doubtful)}
-            texts = texts.clone().scatter(suspicious.arg_true(), [known[text] for text in doubtful])
-    return texts
-
-
-def _for_rust(look: re.Pattern[str]) -> str:
-    """The same first look for polars. Edges of words are those of ASCII there, without which it is ten times slower; it
-    passes over nothing that `look` does not.
-    """
-    return "(?i)" + look.pattern.replace(r"\b", r"(?-u:\b)")
-
-
-__all__ = ["PLACEHOLDER", "redact", "redact_series"]
+__all__ = ["PASSES", "PLACEHOLDER", "redact"]

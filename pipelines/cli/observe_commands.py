@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from observations.ingest.toolkit.reader import Note, ReadOptions
+from observations.ingest.toolkit.note import Note
+from observations.ingest.toolkit.reader import ReadOptions
 from pipelines.cli.ingest_progress import LINES_A_SOURCE
 from pipelines.cli.options import as_of_option, record_options, store_option
 from pipelines.text.counts import plural

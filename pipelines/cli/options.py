@@ -13,7 +13,7 @@ import tzlocal
 
 from observations.civil_time import to_instant, zone
 from observations.errors import SettingError
-from observations.ingest.tabular.timestamps import parse_timestamp
+from observations.ingest.tabular.timestamp_formats import parse_timestamp
 from observations.ingest.toolkit.reader import ReadOptions
 from pipelines.store.users import ALL_USERS, DEFAULT_USER, AllUsers
 

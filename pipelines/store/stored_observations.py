@@ -13,7 +13,8 @@ from sqlalchemy import Connection, func, select
 from observations.errors import SchemaError
 from observations.ingest.tabular.contract_fields import observe_rows
 from observations.ingest.tabular.row_buffer import RawRows
-from observations.ingest.toolkit.reader import ReadOptions, complete
+from observations.ingest.toolkit.complete import complete
+from observations.ingest.toolkit.reader import ReadOptions
 from observations.model import Observation
 from observations.schema import concat_observations, empty_observations, unique_observations
 from pipelines.parallel import PEOPLE_AT_ONCE

@@ -28,7 +28,9 @@ from types import FrameType
 import polars as pl
 
 from observations.ingest.json_logs.ndjson import NdjsonReading
-from observations.ingest.toolkit.reader import Note, ReadOptions, complete
+from observations.ingest.toolkit.complete import complete
+from observations.ingest.toolkit.note import Note
+from observations.ingest.toolkit.reader import ReadOptions
 from pipelines.store.database.insert import LONGEST_NAME
 from pipelines.store.status_change import Change
 from pipelines.store.store import Store

@@ -12,7 +12,9 @@ import polars as pl
 
 from observations.ingest.discovery import find_sources
 from observations.ingest.read import read_observations
-from observations.ingest.toolkit.reader import ReadOptions, Records, complete
+from observations.ingest.toolkit.complete import complete
+from observations.ingest.toolkit.reader import ReadOptions
+from observations.ingest.toolkit.record_builder import RecordBuilder
 
 SHARED = Path(__file__).parents[3] / "shared"
 
@@ -32,7 +34,7 @@ def build(seed: int, people: int = 12, nulls: int = 6, days: int = 180) -> list[
 
 def observations_of(person: Any) -> pl.DataFrame:
     """Everything that one of the exam's people did."""
-    records = Records()
+    records = RecordBuilder()
     for event in person.events:
         local = datetime.fromisoformat(event["timestamp"]).replace(tzinfo=None)
         records.add(

@@ -26,7 +26,8 @@ from observations.ingest.shell_history.bash import BASH
 from observations.ingest.shell_history.fish import FISH
 from observations.ingest.shell_history.zsh import ZSH
 from observations.ingest.toolkit.reader import Reader, ReadOptions, Source
-from observations.privacy.redact import redact, redact_series
+from observations.privacy.redact import redact
+from observations.privacy.redact_frame import redact_series
 from observations.shell.parse import parse_series
 
 COMMANDS = 300_000

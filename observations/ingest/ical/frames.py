@@ -13,9 +13,10 @@ from observations.ingest.ical.event import Event
 from observations.ingest.ical.revisions import Family
 from observations.ingest.ical.series import Run, Span
 from observations.ingest.ical.values import split_texts, unescape, without_queries
+from observations.ingest.toolkit.complete import with_times
 from observations.ingest.toolkit.note_collector import Remarks
-from observations.ingest.toolkit.reader import ReadOptions, with_times
-from observations.privacy.redact import redact_series
+from observations.ingest.toolkit.reader import ReadOptions
+from observations.privacy.redact_frame import redact_series
 
 EARLIEST, LATEST = datetime(1970, 1, 1), datetime(2999, 12, 31)
 """What is dated before is no record of what somebody did (Apple keeps birthdays without a year in 1604); rules are

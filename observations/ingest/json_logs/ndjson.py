@@ -27,7 +27,8 @@ from observations.ingest.json_logs.ndjson_fast_path import FastPath
 from observations.ingest.tabular.contract_fields import observe_rows
 from observations.ingest.tabular.row_buffer import RawRows
 from observations.ingest.toolkit.encoding import as_utf8, head_as_utf8
-from observations.ingest.toolkit.reader import Batch, Note, ReadOptions, Source
+from observations.ingest.toolkit.note import Note
+from observations.ingest.toolkit.reader import Batch, ReadOptions, Source
 
 CHUNK_BYTES = 8 * 2**20
 """Large enough to be worth a call of polars, small enough for memory to stay flat."""

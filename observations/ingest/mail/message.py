@@ -16,7 +16,7 @@ from observations.ingest.mail.headers import (
     parse_header,
 )
 from observations.ingest.mail.mbox import RawMessage
-from observations.ingest.toolkit.reader import Value
+from observations.ingest.toolkit.record_builder import Value
 
 
 class Recipients(NamedTuple):

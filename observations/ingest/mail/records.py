@@ -32,8 +32,11 @@ from observations.ingest.mail.folders import NO_BEHAVIOUR, Role
 from observations.ingest.mail.headers import decode_bytes, decode_text, parse_received
 from observations.ingest.mail.mbox import RawMessage
 from observations.ingest.mail.message import Mail, Recipients
-from observations.ingest.toolkit.reader import BATCH_ROWS, Batch, Note, ReadOptions, Records
-from observations.privacy.redact import redact, redact_series
+from observations.ingest.toolkit.note import Note
+from observations.ingest.toolkit.reader import BATCH_ROWS, Batch, ReadOptions
+from observations.ingest.toolkit.record_builder import RecordBuilder
+from observations.privacy.redact import redact
+from observations.privacy.redact_frame import redact_series
 
 REJECTS_HELD = 10_000
 """Rejects that are gathered before they are handed on, with or without observations."""
@@ -46,7 +49,7 @@ class MailRecords:
     """Gathers messages, of one source or of many."""
 
     options: ReadOptions
-    _records: Records = field(default_factory=Records)
+    _records: RecordBuilder = field(default_factory=RecordBuilder)
     _rejects: list[Note] = field(default_factory=list)
     _first: dict[str, Note] = field(default_factory=dict)  # of each reason that is only counted
     _counts: Counter[str] = field(default_factory=Counter)
@@ -137,7 +140,7 @@ class MailRecords:
     def _times(
         self, mail: Mail, date: MailDate, action: Action
     ) -> tuple[datetime | None, datetime | None, str | None]:
-        """The instant, the wall clock and the zone, as `Records.add` takes them (see the module)."""
+        """The instant, the wall clock and the zone, as `RecordBuilder.add` takes them (see the module)."""
         tz = self.options.tz
         if date.at is None:
             self._count(mail, "warning", "tz_unknown", f"a date without a zone that is known; read in {tz}")

@@ -22,7 +22,8 @@ from observations.ingest.process_logs.xml_events import elements
 from observations.ingest.tabular.contract_fields import observe_rows
 from observations.ingest.tabular.row_buffer import RawRows
 from observations.ingest.toolkit.encoding import as_utf8, head_as_utf8
-from observations.ingest.toolkit.reader import BATCH_ROWS, Batch, Note, ReadOptions, Source
+from observations.ingest.toolkit.note import Note
+from observations.ingest.toolkit.reader import BATCH_ROWS, Batch, ReadOptions, Source
 from observations.ingest.toolkit.sqlite_files import MAGIC, opened
 
 PEOPLE = ("resource", "org:resource", "user", "employee", "person", "worker", "actor", "agent", "staff")

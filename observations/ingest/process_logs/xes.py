@@ -23,8 +23,9 @@ import lxml.etree as etree
 from observations.ingest.process_logs.xml_events import elements, local_name
 from observations.ingest.tabular.contract_fields import observe_rows
 from observations.ingest.tabular.row_buffer import RawRows
-from observations.ingest.tabular.timestamps import parse_timestamp
-from observations.ingest.toolkit.reader import BATCH_ROWS, Batch, Note, ReadOptions, Source
+from observations.ingest.tabular.timestamp_formats import parse_timestamp
+from observations.ingest.toolkit.note import Note
+from observations.ingest.toolkit.reader import BATCH_ROWS, Batch, ReadOptions, Source
 
 BOOKKEEPING = frozenset(
     (

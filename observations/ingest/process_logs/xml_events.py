@@ -8,7 +8,7 @@ from typing import BinaryIO
 import lxml.etree as etree
 
 from observations.errors import SourceError
-from observations.ingest.toolkit.reader import Note
+from observations.ingest.toolkit.note import Note
 
 NOTES_ON_DAMAGE = 20
 """Places of damage that are named; further ones are counted with the last."""

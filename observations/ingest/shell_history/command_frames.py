@@ -1,7 +1,7 @@
 """What the readers of shell histories share: pieces of whole records, columns of commands, what is said at the end.
 
 Histories are read in pieces of a few megabytes that end where a record ends, so that memory stays flat, and each
-piece becomes columns at once: `Records` would take a step of Python for each command.
+piece becomes columns at once: `RecordBuilder` would take a step of Python for each command.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import polars as pl
 
 from observations.civil_columns import with_local
 from observations.ingest.toolkit.note_collector import Remarks
-from observations.privacy.redact import redact_series
+from observations.privacy.redact_frame import redact_series
 from observations.schema import BASE
 from observations.shell.lexer import end_of_first
 from observations.shell.parse import with_command_features

@@ -20,9 +20,12 @@ from observations.civil_time import zone
 from observations.errors import SettingError, SourceError, did_you_mean
 from observations.ingest.tabular.row_buffer import LINE, TEXTS
 from observations.ingest.tabular.timestamps import parse_timestamps
-from observations.ingest.toolkit.reader import Batch, Note, ReadOptions, with_times
+from observations.ingest.toolkit.complete import with_times
+from observations.ingest.toolkit.note import Note
+from observations.ingest.toolkit.reader import Batch, ReadOptions
 from observations.privacy.assignments import PLACEHOLDER
-from observations.privacy.redact import redact, redact_series
+from observations.privacy.redact import redact
+from observations.privacy.redact_frame import redact_series
 from observations.schema import BASE, DERIVED, KINDS, Kind, feature_column, split_column
 
 DEFAULT_TYPE, DEFAULT_ACTION = "event", "happened"

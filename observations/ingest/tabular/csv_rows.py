@@ -14,7 +14,8 @@ from collections.abc import Iterator, Sequence
 from typing import BinaryIO, NamedTuple
 
 from observations.ingest.toolkit.encoding import as_utf8, head_as_utf8
-from observations.ingest.toolkit.reader import Note, Source
+from observations.ingest.toolkit.note import Note
+from observations.ingest.toolkit.reader import Source
 
 DELIMITERS = (",", ";", "\t", "|")
 LONGEST_RECORD = 1_000

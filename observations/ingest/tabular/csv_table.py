@@ -19,7 +19,8 @@ from observations.ingest.tabular.csv_rows import Row, decoded, delimiter_of, is_
 from observations.ingest.tabular.csv_types import ColumnKind, ColumnProof, as_feature
 from observations.ingest.tabular.row_buffer import LINE, TEXTS
 from observations.ingest.tabular.timestamp_formats import date_orders
-from observations.ingest.toolkit.reader import BATCH_ROWS, Batch, Note, ReadOptions, Source
+from observations.ingest.toolkit.note import Note
+from observations.ingest.toolkit.reader import BATCH_ROWS, Batch, ReadOptions, Source
 
 NAMES_THAT_VOUCH = (".csv", ".tsv", ".tab")
 

@@ -23,7 +23,7 @@ from typing import Any, cast
 import orjson
 import polars as pl
 
-from observations.ingest.toolkit.reader import Value, kind_of, list_series
+from observations.ingest.toolkit.record_builder import Value, kind_of, list_series
 from observations.schema import KINDS, feature_column, split_column
 
 LINE = "_line"

@@ -17,6 +17,9 @@ EPOCH_TO = datetime(2100, 1, 1, tzinfo=UTC).timestamp()
 """The range in which a bare number is an epoch. It spans less than a factor of 1000, so at most one of seconds,
 milli-, micro- and nanoseconds puts a number inside: the unit follows from the number, for a row as for a file."""
 
+EARLIEST, LATEST = datetime(1971, 1, 1), datetime(2200, 1, 1)  # noqa: DTZ001  wall clocks
+"""Written dates outside are defaults of some program (1601, 1900, 1970-01-01, 9999), not times."""
+
 EPOCH_UNITS = (1.0, 1e3, 1e6, 1e9)
 """Ticks per second."""
 
@@ -31,6 +34,29 @@ class Moment:
     wall: datetime | None = None
     date_only: bool = False
     problem: Problem | None = None
+
+
+def parse_timestamp(text: str, day_first: bool | None = None) -> Moment:
+    """When this one was, as `observations.ingest.tabular.timestamps.parse_timestamps` reads it in a column.
+
+    >>> parse_timestamp("2026-03-02T09:30:00Z").at.isoformat()
+    '2026-03-02T09:30:00+00:00'
+    """
+    written = _UNPADDED.sub(_padded, text.strip()).replace("\N{MINUS SIGN}", "-")
+    written = re.sub(r"(?<=\d)z$", "Z", written)
+    moment = parse_written(written, day_first)
+    clock = moment.wall or (moment.at and moment.at.replace(tzinfo=None))
+    if clock is not None and not EARLIEST <= clock < LATEST:
+        return Moment(problem="implausible_time", date_only=moment.date_only)
+    return moment
+
+
+_UNPADDED = re.compile(r"(\d{4})-(\d\d?)-(\d\d?)([Tt ])(\d\d?):(\d\d?):(\d\d?)(?=[Zz.+\N{MINUS SIGN}-])")
+
+
+def _padded(found: re.Match[str]) -> str:
+    year, month, day, mark, *clock = found.groups()
+    return f"{year}-{month:0>2}-{day:0>2}{mark}" + ":".join(f"{part:0>2}" for part in clock)
 
 
 def parse_written(text: str | None, day_first: bool | None = None) -> Moment:

@@ -21,19 +21,15 @@ from datetime import datetime, timedelta
 
 import polars as pl
 
+from observations.civil_time import microseconds
 from observations.ingest.tabular.timestamp_formats import (
+    EARLIEST,
     EPOCH_FROM,
     EPOCH_TO,
     EPOCH_UNITS,
-    Moment,
+    LATEST,
     parse_written,
 )
-
-EARLIEST, LATEST = datetime(1971, 1, 1), datetime(2200, 1, 1)  # noqa: DTZ001  wall clocks
-"""Written dates outside are defaults of some program (1601, 1900, 1970-01-01, 9999), not times."""
-
-_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  a wall clock
-_MICROSECOND = timedelta(microseconds=1)
 
 TIMES = pl.Schema(
     {
@@ -83,16 +79,6 @@ def parse_timestamps(text: pl.Series, day_first: bool | None = None) -> pl.DataF
     return _refuse_implausible(times)
 
 
-def parse_timestamp(text: str, day_first: bool | None = None) -> Moment:
-    """When this one was.
-
-    >>> parse_timestamp("2026-03-02T09:30:00Z").at.isoformat()
-    '2026-03-02T09:30:00+00:00'
-    """
-    row = parse_timestamps(pl.Series([text], dtype=pl.String), day_first).row(0, named=True)
-    return Moment(**row)
-
-
 def _few(texts: list[str | None]) -> pl.DataFrame | None:
     """The times of texts in the most common form; null if one of them is of another, or cannot be."""
     at, wall = list[int | None](), list[datetime | None]()
@@ -106,7 +92,7 @@ def _few(texts: list[str | None]) -> pl.DataFrame | None:
         clock, ahead = moment.replace(tzinfo=None), moment.utcoffset()
         if not EARLIEST <= clock < LATEST:
             return None
-        at.append(None if ahead is None else (clock - ahead - _EPOCH) // _MICROSECOND)
+        at.append(None if ahead is None else microseconds(clock - ahead))
         wall.append(clock if ahead is None or ahead else None)
     return pl.DataFrame(
         [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from observations.ingest.toolkit.reader import Note
+from observations.ingest.toolkit.note import Note
 
 
 @dataclass
