@@ -51,8 +51,9 @@ def _calendar(first: int, last: int) -> Days:
     number = np.arange(first, last + 1)
     day = number.astype("datetime64[D]")
     month, year = day.astype("datetime64[M]"), day.astype("datetime64[Y]")
-    month_start, month_end = month.astype("datetime64[D]"), (month + 1).astype("datetime64[D]")
-    year_start, year_end = year.astype("datetime64[D]"), (year + 1).astype("datetime64[D]")
+    next_month, next_year = month + np.timedelta64(1, "M"), year + np.timedelta64(1, "Y")
+    month_start, month_end = month.astype("datetime64[D]"), next_month.astype("datetime64[D]")
+    year_start, year_end = year.astype("datetime64[D]"), next_year.astype("datetime64[D]")
     return Days(
         number,
         year.astype(np.int64) + 1970,
