@@ -7,23 +7,22 @@ confidence, lifecycle) works on trials alone and does not know which detector th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from patterns.eventlog.arrays import Flags, Floats, Ints, begins, ranges
 from patterns.eventlog.log import OCCASION_GAP, Log
 from patterns.eventlog.subjects import Subjects
+from patterns.rules.rule import Rule
 from patterns.settings import Settings
 
-PatternType = Literal["temporal", "preference", "workflow", "relationship", "avoidance"]
+PatternType = str
+"""The name of a pattern type (`patterns.registry.KINDS`)."""
 
-PATTERN_TYPES: tuple[PatternType, ...] = ("temporal", "preference", "workflow", "relationship", "avoidance")
-
-Rule = Mapping[str, object]
-"""A rule as contract section 3 writes it, ready for JSON."""
+PATTERN_TYPES: tuple[PatternType, ...] = ("temporal", "preference", "relationship", "workflow", "avoidance")
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +83,9 @@ class Candidates:
     """Rules worth judging, of all people, of one pattern type.
 
     Attributes:
+        type: the pattern type.
         user: (candidates,) whose.
-        rules: the rule of each (contract, section 3).
+        rules: the rule of each.
         null_rate: (candidates,) chance of success of one trial if the behaviour were chance.
         hypotheses: (candidates,) how many rules of this type were looked at for that person: what the
             significance is corrected for.
@@ -147,7 +147,7 @@ class Detector(Protocol):
         Args:
             log: the events of everybody.
             subjects: what a rule can be about.
-            settings: the numbers of the contract.
+            settings: the numbers of the contract, for this type (`Settings.of_type`).
             explained: (events,) those that a detector before this one already accounts for; a detector whose
                 null would take them for background looks past them.
 

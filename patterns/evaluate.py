@@ -13,36 +13,31 @@ from datetime import datetime
 import numpy as np
 import polars as pl
 
-from observations.features import with_features
-from observations.schema import check_observations, unique_observations
-from patterns.candidates import Candidates, Detector
-from patterns.detectors import DETECTORS
-from patterns.eventlog.arrays import Flags
+from patterns.candidates import Candidates
+from patterns.eventlog.arrays import Flags, Ints
 from patterns.eventlog.log import Log
 from patterns.eventlog.subjects import find_subjects
 from patterns.inference.lifecycle import Standing, fold
 from patterns.inference.successors import with_successors
 from patterns.inference.workflow_echoes import echoes
 from patterns.pattern_frame import PATTERNS, to_frame, was_confirmed, worth_showing
+from patterns.registry import KINDS, PatternKind
 from patterns.settings import Settings
-
-_ACCOUNT_FOR_TIMES = ("temporal", "workflow")
-"""Types that say when an event happens; how a thing is done and with whom says nothing of that."""
 
 
 def evaluate(
     observations: pl.DataFrame,
     as_of: datetime | None = None,
     settings: Settings | None = None,
-    detectors: Sequence[Detector] = DETECTORS,
+    kinds: Sequence[PatternKind] = KINDS,
 ) -> pl.DataFrame:
     """All patterns of all people at `as_of`: a frame with the columns of `patterns.pattern_frame.PATTERNS`.
 
     Args:
         observations: an observation frame (`observations.schema`), in any order, repeated or not.
-        as_of: the evaluation time, aware; what is later does not count. Null: each person's newest observation.
+        as_of: the evaluation time, aware; what is later does not count. None: each person's newest observation.
         settings: the contract's constants.
-        detectors: which detectors to ask; later ones are told what the earlier ones account for.
+        kinds: which pattern types to look for; later detectors are told what the earlier ones account for.
 
     Returns:
         Sorted by person, status (confirmed, tracking, expired), confidence downwards, and id.
@@ -51,51 +46,64 @@ def evaluate(
         SchemaError: `observations` is no observation frame.
     """
     settings = settings or Settings()
-    return ordered(
-        [found.patterns for found in find(log_of(observations, as_of, settings), settings, detectors)]
-    )
+    log = Log.of_observations(observations, as_of, settings)
+    return ordered([found.patterns for found in find(log, settings, kinds)])
 
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What one detector found: the candidates that are patterns, and the frame of them, in the same order."""
+    """What one detector found.
+
+    Attributes:
+        candidates: those that are patterns.
+        patterns: the same as a frame, in the same order.
+        settings: by which the type was judged.
+    """
 
     candidates: Candidates
     patterns: pl.DataFrame
+    settings: Settings
 
 
-def log_of(observations: pl.DataFrame, as_of: datetime | None, settings: Settings) -> Log:
-    """The log of an observation frame, whatever order it is in and however often each is in it."""
-    return Log.of(with_features(unique_observations(check_observations(observations))), as_of, settings)
-
-
-def find(log: Log, settings: Settings, detectors: Sequence[Detector] = DETECTORS) -> list[Found]:
+def find(log: Log, settings: Settings, kinds: Sequence[PatternKind] = KINDS) -> list[Found]:
     """What each detector finds in a log, each thing said once."""
     if not len(log):
         return []
-    judged = judge(log, settings, detectors)
-    kept = {name: worth_showing(candidates, standing) for name, (candidates, standing) in judged.items()}
-    if "temporal" in judged and "workflow" in judged:
-        said = echoes(*judged["temporal"], *judged["workflow"])
-        kept["temporal"] = kept["temporal"][~said[kept["temporal"]]]
-    return [
-        Found(candidates[kept[name]], to_frame(log, candidates, standing, kept[name], settings))
-        for name, (candidates, standing) in judged.items()
-    ]
+    judged = judge(log, settings, kinds)
+    kept = {one.kind.type: worth_showing(one.candidates, one.standing) for one in judged}
+    by_type = {one.kind.type: (one.candidates, one.standing) for one in judged}
+    if "temporal" in by_type and "workflow" in by_type:
+        repeated = echoes(*by_type["temporal"], *by_type["workflow"])
+        kept["temporal"] = kept["temporal"][~repeated[kept["temporal"]]]
+    return [one.found(log, kept[one.kind.type]) for one in judged]
 
 
-def judge(
-    log: Log, settings: Settings, detectors: Sequence[Detector] = DETECTORS
-) -> dict[str, tuple[Candidates, Standing]]:
-    """For each detector's type its candidates, and how they stand at the evaluation time."""
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """The candidates of one pattern type, how they stand at the evaluation time, and by which settings."""
+
+    kind: PatternKind
+    candidates: Candidates
+    standing: Standing
+    settings: Settings
+
+    def found(self, log: Log, chosen: Ints) -> Found:
+        """The chosen candidates as patterns."""
+        frame = to_frame(log, self.candidates, self.standing, chosen, self.settings)
+        return Found(self.candidates[chosen], frame, self.settings)
+
+
+def judge(log: Log, settings: Settings, kinds: Sequence[PatternKind] = KINDS) -> list[Judged]:
+    """The candidates of each pattern type, and how they stand at the evaluation time."""
     subjects = find_subjects(log, least=settings.least_support)
     explained = np.zeros(len(log), dtype=np.bool_)
-    judged: dict[str, tuple[Candidates, Standing]] = {}
-    for detector in detectors:
-        candidates = detector.detect(log, subjects, settings, explained)
-        standing = fold(candidates, log.as_of_local[candidates.user], settings)
-        judged[detector.type] = candidates, standing
-        if detector.type in _ACCOUNT_FOR_TIMES:
+    judged: list[Judged] = []
+    for kind in kinds:
+        own = settings.of_type(kind.budget)
+        candidates = kind.detector.detect(log, subjects, own, explained)
+        standing = fold(candidates, log.as_of_local[candidates.user], own)
+        judged.append(Judged(kind, candidates, standing, own))
+        if kind.tells_when:
             explained = explained | _explained(candidates, standing, len(log))
     return judged
 

@@ -20,7 +20,7 @@ import polars as pl
 
 from observations.civil_time import MICROSECONDS_PER_HOUR
 from patterns.candidates import Candidates
-from patterns.evaluate import Found, find, log_of, ordered
+from patterns.evaluate import Found, find, ordered
 from patterns.eventlog.arrays import Ints
 from patterns.eventlog.log import Log
 from patterns.inference.confidence import NEVER
@@ -104,13 +104,13 @@ def explain(
         SchemaError: `observations` is no observation frame.
     """
     settings = settings or Settings()
-    log = log_of(observations, as_of, settings)
+    log = Log.of_observations(observations, as_of, settings)
     found = find(log, settings)
     patterns = ordered([one.patterns for one in found])
     if only is not None:
         patterns = patterns.filter(pl.col("id").is_in(list(only)))
     asked = [_asked(one, set(patterns.get_column("id").to_list())) for one in found]
-    behind = [_Behind.of(log, one, settings) for one in asked if len(one.candidates)]
+    behind = [_Behind.of(log, one) for one in asked if len(one.candidates)]
     return Explanation(
         patterns,
         _joined([b.opportunities for b in behind], OPPORTUNITIES),
@@ -128,20 +128,20 @@ class _Behind:
     outlook: pl.DataFrame
 
     @classmethod
-    def of(cls, log: Log, found: Found, settings: Settings) -> _Behind:
+    def of(cls, log: Log, found: Found) -> _Behind:
         names = found.patterns.select(pattern_id="id", user_id="user_id")
         candidates = found.candidates
-        standing, course, prospect = fold_fully(candidates, log.as_of_local[candidates.user], settings)
+        standing, course, prospect = fold_fully(candidates, log.as_of_local[candidates.user], found.settings)
         return cls(
             _opportunities(log, candidates, course, names),
             _journal(log, candidates, standing, names),
-            _outlook(log, candidates, standing, prospect, names, settings),
+            _outlook(log, candidates, standing, prospect, names, found.settings),
         )
 
 
 def _asked(found: Found, ids: set[str]) -> Found:
     rows = np.flatnonzero(found.patterns.get_column("id").is_in(list(ids)).to_numpy())
-    return Found(found.candidates[rows], found.patterns[rows.tolist()])
+    return Found(found.candidates[rows], found.patterns[rows.tolist()], found.settings)
 
 
 def _joined(parts: list[pl.DataFrame], schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
@@ -201,7 +201,7 @@ def _outlook(
         if_missed=pl.Series(status[ahead.if_missed]),
         expires=_clock(log, ahead.expires),
         null_rate=pl.Series(candidates.null_rate, dtype=pl.Float64),
-        allowed=pl.Series(allowed(candidates.type, candidates.hypotheses, settings), dtype=pl.Float64),
+        allowed=pl.Series(allowed(candidates.hypotheses, settings), dtype=pl.Float64),
     )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import orjson
 import polars as pl
 
-from patterns.candidates import Candidates, Rule, Trials
+from patterns.candidates import Candidates, Trials
 from patterns.eventlog.arrays import Flags, Ints, ranges
 from patterns.eventlog.category_codes import coded_with_nulls
 from patterns.eventlog.log import Log
@@ -20,7 +20,7 @@ from patterns.inference.lifecycle import Standing
 from patterns.inference.lifecycle_state import Status
 from patterns.inference.significance import binomial_tail, rate_interval
 from patterns.inference.unmet_criteria import lacking
-from patterns.rules.statement import statement
+from patterns.rules.rule import Rule
 from patterns.settings import Settings
 
 PATTERNS: Mapping[str, pl.DataType] = {
@@ -47,11 +47,6 @@ PATTERNS: Mapping[str, pl.DataType] = {
     "source": pl.String(),
 }
 """The frame of patterns: contract, section 2, one row a pattern."""
-
-DRIFTING = frozenset(
-    {"time", "tolerance_minutes", "rrule", "dtstart", "within_minutes", "min", "max", "from", "to"}
-)
-"""What sharpens in a rule as evidence comes in, and so is no part of what it is about."""
 
 EVIDENCE = 20
 """How many supporting observations a pattern names."""
@@ -89,8 +84,8 @@ def to_frame(
             "id": pattern_ids(users, candidates.type, rules, ids.gather(origins).to_list()),
             "user_id": users,
             "type": [candidates.type] * len(chosen),
-            "statement": [statement(candidates.type, r) for r in rules],
-            "rule": [orjson.dumps(r).decode() for r in rules],
+            "statement": [rule.sentence() for rule in rules],
+            "rule": [orjson.dumps(rule.to_json()).decode() for rule in rules],
             "status": status[standing.status[chosen]],
             "confidence": standing.confidence[chosen],
             "components": pl.DataFrame(
@@ -188,7 +183,7 @@ def pattern_ids(users: Sequence[str], type: str, rules: Sequence[Rule], origins:
     answer = [pattern_id(*of) for of in zip(users, [type] * len(users), rules, origins, strict=True)]
     seen: dict[str, int] = {}
     for place in sorted(
-        range(len(answer)), key=lambda i: orjson.dumps(rules[i], option=orjson.OPT_SORT_KEYS)
+        range(len(answer)), key=lambda i: orjson.dumps(rules[i].to_json(), option=orjson.OPT_SORT_KEYS)
     ):
         plain = answer[place]
         seen[plain] = seen.get(plain, 0) + 1
@@ -197,15 +192,15 @@ def pattern_ids(users: Sequence[str], type: str, rules: Sequence[Rule], origins:
     return answer
 
 
-def pattern_id(user: str, type: str, rule: Mapping[str, object], origin: str) -> str:
-    """The id of a pattern: what it is about, and for temporal ones the observation it began with.
+def pattern_id(user: str, type: str, rule: Rule, origin: str) -> str:
+    """The id of a pattern: what its rule is about, and where that may drift, the observation it began with.
 
-    A time of day and its tolerance sharpen as evidence comes in, and the minutes of a workflow do, and the hours
-    of an avoided slot; so they are no part of the id.
+    A time of day and its tolerance sharpen as evidence comes in, and so do the hours of an avoided slot; they are no
+    part of the id (`Rule.identity`).
     """
-    lasting = {k: v for k, v in rule.items() if k not in DRIFTING}
-    key: list[object] = [user, type, lasting]
-    if len(lasting) < len(rule) and type != "workflow":
+    identity = rule.identity()
+    key: list[object] = [user, type, identity]
+    if rule.id_depends_on_origin and len(identity) < len(rule.to_json()):
         key.append(origin)
     return _hashed(key)
 

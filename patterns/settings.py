@@ -52,6 +52,14 @@ class Settings(BaseModel):
         default=0, ge=0, lt=24, description="hour at which a day begins, for night owls"
     )
 
+    def of_type(self, share: float) -> Settings:
+        """The settings by which one pattern type is judged: its share of the promised rate of false confirmations.
+
+        >>> round(Settings().of_type(0.2).false_confirmation_rate, 4)
+        0.01
+        """
+        return self.model_copy(update={"false_confirmation_rate": self.false_confirmation_rate * share})
+
     @property
     def least_support(self) -> int:
         """Occasions that are worth a look: two short of what a confirmation needs."""

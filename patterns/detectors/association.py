@@ -27,7 +27,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from patterns.candidates import Candidates, PatternType, Rule, Trials
+from patterns.candidates import Candidates, PatternType, Trials
 from patterns.detectors.contexts import Bases, Cells, count_values, kinds_of
 from patterns.detectors.feature_values import Feature, bands_of, feature_name, others_in, values_of
 from patterns.eventlog.arrays import Flags, Floats, Ints, contains, order_by, pack, renumber
@@ -37,6 +37,8 @@ from patterns.eventlog.subjects import NOT_A_SUBJECT, WHO, Subjects
 from patterns.inference.densest_span import Spans
 from patterns.inference.redundancy import PRIORITY, keep_once
 from patterns.inference.significance import can_be_usual, is_certain, likelihood_gain
+from patterns.rules.choice_rules import BandRule, RelationshipRule, ValueRule
+from patterns.rules.rule import Rule
 from patterns.settings import Settings
 
 _WHAT_IT_IS = frozenset(("category", "categories", "title", "subject", "kind", "label", "labels"))
@@ -118,7 +120,7 @@ def _associate(
     return Candidates(
         type=detector.type,
         user=user,
-        rules=_rules(subjects, features, cells),
+        rules=_rules(detector, subjects, features, cells),
         null_rate=cells.null_rate,
         hypotheses=hypotheses[user],
         trials=_trials(log, outcomes.since_the_span_began(kept)),
@@ -255,7 +257,7 @@ def _chosen(
 
     # Of contexts that differ only in events without the feature, the narrower one is what the habit is about.
     score = cells.information + _TIE * gain - _NARROWER * subjects.size[cells.subject]
-    certain = is_certain(detector.type, gain, proposal.hypotheses[user], settings)
+    certain = is_certain(gain, proposal.hypotheses[user], settings)
     certain &= can_be_usual(rate, cells.null_rate, settings)
     score += np.where(certain, PRIORITY, 0.0)
     rests = spans.inside & outcomes.hit & good[outcomes.cell]
@@ -284,19 +286,23 @@ def _trials(log: Log, outcomes: tuple[Ints, Ints, Flags]) -> Trials:
     return Trials(candidate=candidate, local=local, hit=hit, event=np.where(hit, event, -1), next_due=due)
 
 
-def _rules(subjects: Subjects, features: Sequence[Feature], cells: Cells) -> list[Rule]:
+def _rules(
+    detector: PreferenceDetector | RelationshipDetector,
+    subjects: Subjects,
+    features: Sequence[Feature],
+    cells: Cells,
+) -> list[Rule]:
+    of_value = RelationshipRule if detector.type == "relationship" else ValueRule
     rules: list[Rule] = []
     for where, number, value in zip(
         subjects.where(cells.subject), cells.feature.tolist(), cells.value.tolist(), strict=True
     ):
-        feature = features[number]
-        rule: dict[str, object] = {"where": where, "feature": feature.name}
-        match feature.means[value]:
+        fields = {"where": where, "feature": features[number].name}
+        match features[number].means[value]:
             case (low, high):
-                rule |= {"min": _plain(low), "max": _plain(high)}
+                rules.append(BandRule.model_validate(fields | {"min": _plain(low), "max": _plain(high)}))
             case chosen:
-                rule |= {"value": _plain(chosen)}
-        rules.append(rule)
+                rules.append(of_value.model_validate(fields | {"value": _plain(chosen)}))
     return rules
 
 

@@ -29,13 +29,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from observations.civil_time import WEEKDAYS
-from patterns.candidates import Candidates, PatternType, Rule, Trials
+from patterns.candidates import Candidates, PatternType, Trials
 from patterns.detectors.empty_slots import DAY_SETS, IN_SET, RULE_OF_SET, EmptySlots, find_empty_slots
 from patterns.detectors.weekly_grid import HOURS, Weeks
 from patterns.eventlog.arrays import Flags, Ints, contains, distinct, pack, ranges
 from patterns.eventlog.log import Log, day_key, wall_clock, weekday_of
 from patterns.eventlog.subjects import Subjects
 from patterns.inference.significance import is_certain
+from patterns.rules.avoidance_rule import AvoidanceRule
 from patterns.rules.recurrence import next_due_days
 from patterns.settings import Settings
 
@@ -75,7 +76,7 @@ class AvoidanceDetector:
         tested = np.bincount(subjects.user[frequent], minlength=len(log.users))
         slots = replace(slots, hypotheses=slots.hypotheses * tested[subjects.user[slots.subject]])
         days = (weeks.days[slots.subject] * IN_SET[slots.days]).sum(axis=1)
-        certain = is_certain(self.type, -np.log(slots.null_rate) * days, slots.hypotheses, settings)
+        certain = is_certain(-np.log(slots.null_rate) * days, slots.hypotheses, settings)
         slots = slots[_is_not_covered(subjects, slots, certain)]
         low, high = _stretched(log, subjects, slots)
         rules = [
@@ -172,15 +173,15 @@ def _broken(log: Log, subjects: Subjects, slots: EmptySlots) -> Ints:
     return distinct(pack(slot, log.active.position(log.user[event], log.day[event])))
 
 
-def _rule(where: dict[str, str], days: int, low: int, high: int, day_starts_at: int) -> Rule:
+def _rule(where: dict[str, str], days: int, low: int, high: int, day_starts_at: int) -> AvoidanceRule:
     whole_day = (low, high) == (0, HOURS)
     low, high = (low, high) if whole_day else (low + day_starts_at, high + day_starts_at)
-    rule: dict[str, object] = {
-        "where": where,
-        "days": [WEEKDAYS[d] for d in DAY_SETS[days].labels],
-        "from": f"{low % HOURS:02d}:00",
-        "to": f"{high if high <= HOURS else high - HOURS:02d}:00",
-    }
-    if day_starts_at:
-        rule["day_starts_at"] = f"{day_starts_at:02d}:00"
-    return rule
+    return AvoidanceRule.model_validate(
+        {
+            "where": where,
+            "days": [WEEKDAYS[d] for d in DAY_SETS[days].labels],
+            "from": f"{low % HOURS:02d}:00",
+            "to": f"{high if high <= HOURS else high - HOURS:02d}:00",
+            "day_starts_at": f"{day_starts_at:02d}:00" if day_starts_at else None,
+        }
+    )

@@ -26,7 +26,7 @@ from math import ceil
 import numpy as np
 
 from observations.civil_time import format_clock
-from patterns.candidates import Candidates, PatternType, Rule, Trials
+from patterns.candidates import Candidates, PatternType, Trials
 from patterns.detectors.scan_windows import find_windows
 from patterns.detectors.temporal_null_model import Slots, final_null_rates
 from patterns.detectors.temporal_slots import (
@@ -41,6 +41,7 @@ from patterns.eventlog.log import Log, wall_clock
 from patterns.eventlog.subjects import Subjects, recorded_until
 from patterns.eventlog.times_of_day import Times
 from patterns.rules.recurrence import RULES, are_due, next_due_days
+from patterns.rules.temporal_rule import TemporalRule
 from patterns.settings import Settings
 
 
@@ -153,9 +154,9 @@ def _first_supports(log: Log, times: Times, slots: Slots) -> Ints:
     return first
 
 
-def _rules(log: Log, subjects: Subjects, slots: Slots) -> list[Rule]:
+def _rules(log: Log, subjects: Subjects, slots: Slots) -> list[TemporalRule]:
     """(slots,) the rule of each."""
-    rules: list[Rule] = []
+    rules: list[TemporalRule] = []
     for where, number, time, tolerance, first_day in zip(
         subjects.where(slots.subject),
         slots.rule.tolist(),
@@ -164,17 +165,17 @@ def _rules(log: Log, subjects: Subjects, slots: Slots) -> list[Rule]:
         log.active.day[slots.first].tolist(),
         strict=True,
     ):
-        recurrence = RULES[number]
-        rule: dict[str, object] = {
-            "where": where,
-            "rrule": recurrence.rrule(),
-            "time": format_clock(time + 60 * log.day_starts_at),
-            "tolerance_minutes": ceil(tolerance),
-        }
+        recurrence, dtstart = RULES[number], None
         if recurrence.needs_start:
             first = int(recurrence.next_due(np.array([first_day - 1]))[0])
-            rule["dtstart"] = str(np.datetime64(first, "D"))
-        if log.day_starts_at:
-            rule["day_starts_at"] = format_clock(60 * log.day_starts_at)
+            dtstart = str(np.datetime64(first, "D"))
+        rule = TemporalRule(
+            where=where,
+            rrule=recurrence.rrule(),
+            time=format_clock(time + 60 * log.day_starts_at),
+            tolerance_minutes=ceil(tolerance),
+            dtstart=dtstart,
+            day_starts_at=format_clock(60 * log.day_starts_at) if log.day_starts_at else None,
+        )
         rules.append(rule)
     return rules

@@ -186,7 +186,7 @@ def _information(log: Log, subjects: Subjects, slots: Slots, support: Ints) -> F
 
 def is_significant(slots: Slots, hypotheses: Floats, settings: Settings) -> Flags:
     """(slots,) True if the slot is significant, and kept so often that it can be confirmed."""
-    sure: Flags = is_certain("temporal", slots.gain, hypotheses, settings)
+    sure: Flags = is_certain(slots.gain, hypotheses, settings)
     return sure & can_be_usual(slots.rate, slots.null_rate, settings)
 
 

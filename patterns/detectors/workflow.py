@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from observations.civil_time import MICROSECONDS_PER_MINUTE
-from patterns.candidates import Candidates, PatternType, Rule, Trials
+from patterns.candidates import Candidates, PatternType, Trials
 from patterns.detectors.chains import Chain, Walk, joined
 from patterns.detectors.step_pairs import Pairs, find_pairs
 from patterns.detectors.successions import MINUTES, count_follows
@@ -38,6 +38,7 @@ from patterns.eventlog.subjects import Subjects, recorded_until
 from patterns.inference.densest_span import Spans
 from patterns.inference.redundancy import PRIORITY, keep_once
 from patterns.inference.significance import can_be_usual, is_certain, likelihood_gain
+from patterns.rules.workflow_rule import WorkflowRule
 from patterns.settings import Settings
 
 
@@ -98,7 +99,7 @@ class WorkflowDetector:
         good, gain = self._is_kept(spans, pairs, settings)
 
         user = subjects.user[pairs.first]
-        certain = is_certain(self.type, gain, hypotheses[user], settings)
+        certain = is_certain(gain, hypotheses[user], settings)
         certain &= can_be_usual(spans.support / spans.opportunities, pairs.null_rate, settings)
         score = gain + np.where(certain, PRIORITY, 0.0)
         rests = spans.inside & hit & good[pair]
@@ -161,7 +162,7 @@ def _trials(log: Log, subjects: Subjects, chains: list[Chain]) -> Trials:
     return Trials(candidate=candidate, local=local, hit=hit, event=event, next_due=due)
 
 
-def _rules(subjects: Subjects, chains: list[Chain]) -> list[Rule]:
+def _rules(subjects: Subjects, chains: list[Chain]) -> list[WorkflowRule]:
     flat = np.array([step for c in chains for step in c.steps], dtype=np.int64)
     wheres = iter(subjects.where(flat))
-    return [{"steps": [next(wheres) for _ in c.steps], "within_minutes": c.minutes} for c in chains]
+    return [WorkflowRule(steps=[next(wheres) for _ in c.steps], within_minutes=c.minutes) for c in chains]

@@ -20,7 +20,8 @@ from observations.civil_time import (
     MINUTES_PER_DAY,
 )
 from observations.errors import SettingError
-from observations.schema import feature_columns
+from observations.features import with_features
+from observations.schema import check_observations, feature_columns, unique_observations
 from patterns.eventlog.arrays import Flags, Floats, Ints, count_table, distinct, pack, unpack
 from patterns.eventlog.category_codes import coded, pair_codes
 from patterns.settings import Settings
@@ -105,6 +106,16 @@ class Log:
             as_of_local=now[last] + local[last] - at[last] - settings.day_starts_at * MICROSECONDS_PER_HOUR,
             day_starts_at=settings.day_starts_at,
         )
+
+    @classmethod
+    def of_observations(cls, observations: pl.DataFrame, as_of: datetime | None, settings: Settings) -> Log:
+        """The log of an observation frame, in whatever order and however often repeated its rows are.
+
+        Raises:
+            SchemaError: `observations` is no observation frame.
+            SettingError: `as_of` has no zone.
+        """
+        return cls.of(with_features(unique_observations(check_observations(observations))), as_of, settings)
 
     def __len__(self) -> int:
         return len(self.user)

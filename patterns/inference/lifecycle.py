@@ -194,9 +194,7 @@ class _Criteria:
         )
         rate = state.support[of] / np.maximum(state.opportunities[of], 1)
         distinct = rate - self.candidates.null_rate[of] >= self.settings.distinct_margin
-        return distinct & (
-            tail <= allowed(self.candidates.type, self.candidates.hypotheses[of], self.settings)
-        )
+        return distinct & (tail <= allowed(self.candidates.hypotheses[of], self.settings))
 
     def is_usual(self, state: State, of: Ints) -> Flags:
         return surely_above(state.vote_support[of], state.vote_opportunities[of]) > self.settings.usual_rate

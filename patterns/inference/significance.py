@@ -6,8 +6,8 @@ the observed successes in as many independent trials: an upper binomial tail. Of
 one counts.
 
 **Correction.** A detector looks at very many rules and shows the best; so the p-value is held against
-``rate · share / hypotheses`` (weighted Bonferroni: Genovese, Roeder & Wasserman 2006): `rate` is the promise (0.05 by
-default), `share` the type's part of it (`BUDGET`), `hypotheses` all the rules of that type the detector could have
+``rate · budget / hypotheses`` (weighted Bonferroni: Genovese, Roeder & Wasserman 2006): `rate` is the promise (0.05 by
+default), `budget` the type's share of it (`patterns.registry`), `hypotheses` all the rules of that type the detector could have
 proposed for that person, from the data's size alone. Bonferroni needs no independence between the rules, and one
 person's answer does not depend on another's.
 
@@ -19,24 +19,11 @@ the equal-tailed posterior under Jeffreys' prior (Brown, Cai & DasGupta 2001, se
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 from scipy import special
 
-from patterns.candidates import PatternType
 from patterns.eventlog.arrays import Flags, Floats, Ints
 from patterns.settings import Settings
-
-BUDGET: Mapping[PatternType, float] = {
-    "temporal": 0.2,
-    "preference": 0.1,
-    "relationship": 0.1,
-    "workflow": 0.1,
-    "avoidance": 0.5,
-}
-"""Each type's share of the promised rate. Evidence for an event accumulates fast, evidence for its absence slowly: so the
-larger half is for avoidance."""
 
 CERTAINTY = 0.9
 """The probability with which a habit must be kept more often than `Settings.usual_rate`."""
@@ -69,14 +56,19 @@ def likelihood_gain(successes: Ints | Floats, trials: Ints | Floats, rate: Float
     return gain
 
 
-def allowed(type: PatternType, hypotheses: Floats, settings: Settings) -> Floats:
-    """The p-value that a candidate of this type must not exceed, given how many were looked at."""
-    return settings.false_confirmation_rate * BUDGET[type] / np.maximum(hypotheses, 1.0)
+def allowed(hypotheses: Floats, settings: Settings) -> Floats:
+    """The p-value that a candidate must not exceed, given how many rules of its type were looked at.
+
+    Args:
+        hypotheses: (n,) how many.
+        settings: those of the type (`Settings.of_type`): its share of the promised rate.
+    """
+    return settings.false_confirmation_rate / np.maximum(hypotheses, 1.0)
 
 
-def is_certain(type: PatternType, gain: Floats, hypotheses: Floats, settings: Settings) -> Flags:
+def is_certain(gain: Floats, hypotheses: Floats, settings: Settings) -> Flags:
     """(n,) True if a likelihood gain suffices for significance after correction: a bound, fast to compute."""
-    certain: Flags = gain > -np.log(allowed(type, hypotheses, settings))
+    certain: Flags = gain > -np.log(allowed(hypotheses, settings))
     return certain
 
 

@@ -9,7 +9,6 @@ from patterns.eventlog.arrays import Floats, Ints
 from patterns.inference.lifecycle import Standing
 from patterns.inference.lifecycle_state import Status
 from patterns.inference.significance import allowed, binomial_tail, surely_above
-from patterns.rules.statement import unit_of
 from patterns.settings import Settings
 
 _HORIZON = 400
@@ -26,7 +25,7 @@ def lacking(candidates: Candidates, standing: Standing, chosen: Ints, settings: 
         standing.all_opportunities[of],
         rate,
         candidates.null_rate[of],
-        allowed(candidates.type, candidates.hypotheses[of], settings),
+        allowed(candidates.hypotheses[of], settings),
     )
     sure = surely_above(support, opportunities)
     words = {
@@ -40,7 +39,7 @@ def _lacks(
     candidates: Candidates, standing: Standing, c: int, needed: int | None, usual: bool, settings: Settings
 ) -> list[str]:
     """What a tracked candidate lacks; `needed` is how many more supports tell it from chance."""
-    one, many = unit_of(candidates.type, candidates.rules[c])
+    one, many = candidates.rules[c].unit
     support, opportunities = float(standing.vote_support[c]), float(standing.vote_opportunities[c])
     rate, null = support / max(opportunities, 1.0), float(candidates.null_rate[c])
     words = []

@@ -1,0 +1,176 @@
+"""The interface of a rule: one class a shape of the contract (section 3), each in a file of its own.
+
+A rule answers five questions, and everybody who has one asks it, instead of looking into its JSON:
+
+* Is it about the same behavior as another rule? `Rule.identity`, `Rule.is_same`
+* What does one event, as it comes in, settle? `Rule.outcomes`
+* How often was it kept in a log, of how many opportunities? `Rule.opportunities`
+* Which days does it name? `Rule.is_due`
+* How does a person say it? `Rule.sentence`, `Rule.unit`
+
+`Rule.outcomes` and `Rule.opportunities` agree: an opportunity that an event settles in the stream is the same opportunity,
+with the same outcome, in the batch. What only the end of a day (a week, a workflow's minutes) settles is no outcome
+of an event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from datetime import timedelta
+from typing import Any, ClassVar, Self
+
+from pydantic import BaseModel, ConfigDict
+
+from patterns.eventlog.arrays import Flags, Ints
+from patterns.rules.event import Event
+from patterns.rules.rule_log import Asked, Opportunities, RuleLog
+from patterns.rules.where import DERIVED, Condition, Scalar, TimeSpan, Where, texts
+
+Reword = Callable[[Where, str, str], str]
+"""A new text for one value: the `where` it stands in, its field, the value."""
+
+
+class Rule(BaseModel):
+    """A rule of one shape. Frozen; two rules with the same JSON are equal."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+
+    keys: ClassVar[frozenset[str]] = frozenset()
+    """Fields that only this shape of its pattern type has; the shape without any is the type's usual one."""
+
+    drifting: ClassVar[frozenset[str]] = frozenset()
+    """Fields that sharpen as evidence comes in, and so are no part of what the rule is about."""
+
+    id_depends_on_origin: ClassVar[bool] = True
+    """True if two patterns with the same identity are told apart by the observation they began with."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The rule as the contract writes it."""
+        return self.model_dump(by_alias=True, exclude_none=True)
+
+    # --- what it is about ---------------------------------------------------------------------------------------
+
+    @property
+    def wheres(self) -> tuple[Where, ...]:
+        """Every `where` of the rule, in its order."""
+        raise NotImplementedError
+
+    @property
+    def judged(self) -> Where:
+        """The `where` of the events that settle an opportunity."""
+        return self.wheres[-1]
+
+    @property
+    def feature_name(self) -> str | None:
+        """The feature whose value the rule is about, if it is about one."""
+        return None
+
+    def identity(self) -> dict[str, Any]:
+        """The fields that stay the same as evidence comes in."""
+        return {name: value for name, value in self.to_json().items() if name not in self.drifting}
+
+    def is_same(self, other: Rule) -> bool:
+        """True if both rules are about the same behavior: the same identity, and what may drift overlaps."""
+        return type(self) is type(other) and self.identity() == other.identity() and self.overlaps(other)
+
+    def overlaps(self, other: Rule) -> bool:  # noqa: ARG002  of the same class and identity
+        """True if what may drift (times, days, bounds) overlaps, given the same class and identity."""
+        return True
+
+    def contradicts(self, other: Rule) -> bool:  # noqa: ARG002
+        """True if nobody can keep both rules."""
+        return False
+
+    def needs_derived(self, event: Event) -> bool:
+        """True if matching this event needs derived features.
+
+        Args:
+            event: without derived features.
+        """
+        derived = DERIVED & {*self.judged, self.feature_name}
+        return bool(derived) and event.matches({n: c for n, c in self.judged.items() if n not in derived})
+
+    # --- what events mean for it --------------------------------------------------------------------------------
+
+    @property
+    def reach(self) -> timedelta:
+        """How far back the events before one must be known to judge it."""
+        return timedelta()
+
+    def outcomes(self, event: Event, before: Sequence[Event] = ()) -> tuple[bool, ...]:
+        """The opportunities that this event settles, each kept or not.
+
+        Args:
+            event: the observation, with derived features where `needs_derived` says so.
+            before: the person's events of `reach` before it, in order of time.
+        """
+        raise NotImplementedError
+
+    @classmethod
+    def opportunities(cls, log: RuleLog, asked: Asked[Self]) -> Opportunities:
+        """All opportunities of the rules in the log whose outcome is known, in no particular order."""
+        raise NotImplementedError
+
+    # --- when it is due -----------------------------------------------------------------------------------------
+
+    def is_due(self, day: Ints) -> Flags:
+        """(days,) True on the days (since 1970) that the rule names; raises `NotImplementedError` if it names none."""
+        raise NotImplementedError
+
+    # --- in words -----------------------------------------------------------------------------------------------
+
+    def sentence(self) -> str:
+        """One plain sentence, as a person would say it."""
+        raise NotImplementedError
+
+    @property
+    def unit(self) -> tuple[str, str]:
+        """What one opportunity is called, and several: ``("Tuesday", "Tuesdays")``."""
+        return "occasion", "occasions"
+
+    def texts(self) -> Iterator[tuple[Where, str, str]]:
+        """Every text that comes from the data: the `where` it belongs to, its field, the value."""
+        for where in self.wheres:
+            for name, value in texts(where):
+                yield where, name, value
+
+    def reworded(self, word: Reword, name: Callable[[str], str] = str) -> Rule:
+        """The rule with each text from the data replaced, for example to hide it or to clean it for a prompt.
+
+        Args:
+            word: the new text of a value.
+            name: the new name of a field.
+        """
+        raise NotImplementedError
+
+
+class SubjectRule(Rule):
+    """A rule about the events of one `where`."""
+
+    where: Where
+
+    @property
+    def wheres(self) -> tuple[Where, ...]:
+        """The one `where`."""
+        return (self.where,)
+
+    def reworded(self, word: Reword, name: Callable[[str], str] = str) -> Rule:
+        """The rule with each text from the data replaced."""
+        return self.model_copy(update={"where": reworded(self.where, word, name)})
+
+
+def reworded(where: Where, word: Reword, name: Callable[[str], str]) -> Where:
+    """A `where` with each text and field replaced (`Rule.reworded`)."""
+    return {name(field): _reworded(where, field, condition, word) for field, condition in where.items()}
+
+
+def _reworded(where: Where, field: str, condition: Condition, word: Reword) -> Condition:
+    if isinstance(condition, TimeSpan):
+        return condition
+    if isinstance(condition, list):
+        return [_reworded_value(where, field, value, word) for value in condition]
+    return _reworded_value(where, field, condition, word)
+
+
+def _reworded_value(where: Where, field: str, value: Scalar, word: Reword) -> Scalar:
+    return word(where, field, value) if isinstance(value, str) else value
