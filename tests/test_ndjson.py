@@ -16,11 +16,11 @@ from observations.ingest.json_logs.ndjson import NDJSON, NdjsonReading
 from observations.ingest.json_logs.ndjson_fast_path import FastPath
 from observations.ingest.tabular import timestamps
 from observations.ingest.tabular.contract_fields import observe_rows
-from observations.ingest.toolkit import reader as base
+from observations.ingest.toolkit import record_builder
 from observations.ingest.toolkit.complete import complete
 from observations.ingest.toolkit.note import Note
 from observations.ingest.toolkit.reader import Batch, ReadOptions, Source
-from observations.privacy import redact as privacy
+from observations.privacy import redact_frame as privacy
 from observations.schema import check_observations, concat_observations
 from tests.log_strategies import RECORDS, damaged
 from tests.log_strategies import ndjson as written
@@ -173,7 +173,7 @@ def test_few_lines_are_read_as_many_are(content: bytes) -> None:
     with (
         patch.object(ndjson, "FEW_LINES", 0),
         patch.object(timestamps, "FEW", 0),
-        patch.object(base, "FEW_LISTS", 0),
+        patch.object(record_builder, "FEW_LISTS", 0),
         patch.object(privacy, "FEW", 0),
     ):
         many = NdjsonReading("log.ndjson", OPTIONS).batch(content, 1, lines)
@@ -360,6 +360,7 @@ def test_secrets_never_reach_a_feature_or_a_note() -> None:
         }
     )
     frame, notes = read(content + line(timestamp="password=hunter2"))
+    frame = complete(frame, OPTIONS)
     assert "hunter2" not in str(frame.to_dicts()) + str(notes)
     assert "4711" not in str(frame.to_dicts())
     assert "mysql" in frame.get_column("command:text").item()

@@ -24,7 +24,7 @@ from observations.privacy.tokens import KEY_HINTS, redact_keys
 _LONG = 2_000
 """A longer text goes through every pass: the first looks take time that is quadratic in its length, if it wants."""
 
-_ANY = re.compile(any_of(KEY_HINTS + NAME_HINTS + ARGUMENT_HINTS))
+ANY_HINT = re.compile(any_of(KEY_HINTS + NAME_HINTS + ARGUMENT_HINTS))
 PASSES = (
     (re.compile(any_of(KEY_HINTS)), redact_keys),
     (re.compile(any_of(NAME_HINTS) + VALUE_FOLLOWS), redact_named),
@@ -45,7 +45,7 @@ def redact(text: str) -> str:
     >>> redact("export GITHUB_TOKEN=$(pass github) PGPASSWORD=hunter2")
     'export GITHUB_TOKEN=$(pass github) PGPASSWORD=‹secret›'
     """
-    if len(text) <= _LONG and not _ANY.search(text.lower()):
+    if len(text) <= _LONG and not ANY_HINT.search(text.lower()):
         return text
     for look, redacted in PASSES:
         if len(text) > _LONG or look.search(text.lower()):
@@ -53,4 +53,4 @@ def redact(text: str) -> str:
     return text
 
 
-__all__ = ["PASSES", "PLACEHOLDER", "redact"]
+__all__ = ["ANY_HINT", "PASSES", "PLACEHOLDER", "redact"]

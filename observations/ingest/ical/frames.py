@@ -16,7 +16,6 @@ from observations.ingest.ical.values import split_texts, unescape, without_queri
 from observations.ingest.toolkit.complete import with_times
 from observations.ingest.toolkit.note_collector import Remarks
 from observations.ingest.toolkit.reader import ReadOptions
-from observations.privacy.redact_frame import redact_series
 
 EARLIEST, LATEST = datetime(1970, 1, 1), datetime(2999, 12, 31)
 """What is dated before is no record of what somebody did (Apple keeps birthdays without a year in 1604); rules are
@@ -110,7 +109,6 @@ class Observed:
         ).with_columns(pl.col("at").dt.replace_time_zone("UTC"))
         columns = zip(*self._looks, strict=True) if self._looks else [()] * len(_LOOKS)
         looks = pl.DataFrame(dict(zip(_LOOKS, columns, strict=True)), schema=_LOOKS)
-        looks = looks.with_columns(redact_series(looks.get_column(name)) for name in _WRITTEN_FREELY)
         looks = looks.with_columns(pl.col(*_LISTS).str.split(_SEPARATOR))
         looks = looks[pl.Series(self._which, dtype=pl.UInt32)]
         said = [name for name in FEATURES if looks.get_column(name).null_count() < height]
@@ -150,9 +148,6 @@ class Observed:
 _LISTS = [name for name, dtype in FEATURES.items() if isinstance(dtype, pl.List)]
 _SEPARATOR = "\x1f"
 """Stands between the elements of a list until they are in a column: polars takes in Python lists at 10 µs each."""
-
-_WRITTEN_FREELY = ("title:text", "location:text", "category:text", "categories:list")
-"""What people write as they like, the passwords of meetings among it."""
 
 _LOOKS = FEATURES | dict.fromkeys(_LISTS, pl.String()) | {"uid": pl.String(), "by_day": pl.Boolean()}
 

@@ -35,8 +35,6 @@ from observations.ingest.mail.message import Mail, Recipients
 from observations.ingest.toolkit.note import Note
 from observations.ingest.toolkit.reader import BATCH_ROWS, Batch, ReadOptions
 from observations.ingest.toolkit.record_builder import RecordBuilder
-from observations.privacy.redact import redact
-from observations.privacy.redact_frame import redact_series
 
 REJECTS_HELD = 10_000
 """Rejects that are gathered before they are handed on, with or without observations."""
@@ -66,7 +64,7 @@ class MailRecords:
         self._rejects.clear()
         self._first.clear()
         self._counts.clear()
-        return _without_secrets(self._records.rest(notes))
+        return self._records.rest(notes)
 
     def add(self, raw: RawMessage, source: str, place: Role | None) -> None:
         """Take in one message: it becomes an observation or a note.
@@ -83,7 +81,7 @@ class MailRecords:
         elif mail.role in NO_BEHAVIOUR:
             self._count(mail, "left_out", mail.role, f"mail in {mail.role} is not behaviour; left out")
         elif (date := self._date(mail)) is None:
-            written = redact(decode_text(mail.fields.get("date", ""), 80))
+            written = decode_text(mail.fields.get("date", ""), 80)
             found = f"its date {written!r} cannot be" if written else "it has no date"
             self._reject(mail, "no_timestamp", f"{found}, and no other header gives one; not read")
         else:
@@ -173,11 +171,3 @@ class MailRecords:
         self._counts[reason] += 1
         if reason not in self._first:
             self._first[reason] = Note(level, mail.source, reason, message, mail.raw.line, mail.id)
-
-
-def _without_secrets(batch: Batch) -> Batch:
-    """The batch with its subjects redacted: they carry passwords, and links with tokens."""
-    frame = batch.observations
-    if "subject:text" not in frame.columns:
-        return batch
-    return replace(batch, observations=frame.with_columns(redact_series(frame.get_column("subject:text"))))

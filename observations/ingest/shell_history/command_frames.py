@@ -85,6 +85,7 @@ def command_frame(
         features: further columns of an observation frame (``cwd:text``, or ``actor``), as long as `commands`.
 
     """
+    # Redacted here already, so that the program is not read off a secret.
     columns: dict[str, pl.Series | pl.Expr] = {
         "at": pl.Series("at", micros, dtype=pl.Int64).cast(BASE["at"]),
         "command:text": redact_series(commands),

@@ -23,16 +23,10 @@ from observations.ingest.tabular.timestamps import parse_timestamps
 from observations.ingest.toolkit.complete import with_times
 from observations.ingest.toolkit.note import Note
 from observations.ingest.toolkit.reader import Batch, ReadOptions
-from observations.privacy.assignments import PLACEHOLDER
-from observations.privacy.redact import redact
-from observations.privacy.redact_frame import redact_series
-from observations.schema import BASE, DERIVED, KINDS, Kind, feature_column, split_column
+from observations.schema import BASE, DERIVED, KINDS, feature_column, split_column
 
 DEFAULT_TYPE, DEFAULT_ACTION = "event", "happened"
 """What a record that does not say is taken to be."""
-
-_PROBES: Mapping[Kind, str] = {"text": "Quiet4Horse", "list": "Quiet4Horse", "number": "5", "flag": ""}
-"""Values by which a feature's name is tried for whether it names a secret."""
 
 PROBLEMS = {
     "no_timestamp": "no time is given; the record is left out",
@@ -188,7 +182,7 @@ def _clocks(times: pl.DataFrame, zones: pl.Series, default: str) -> pl.DataFrame
 def _assemble(rows: pl.DataFrame, clocks: pl.DataFrame, date_only: pl.Series) -> pl.DataFrame:
     derived = {feature_column(name, kind) for name in DERIVED for kind in KINDS}
     columns = [c for c in rows.columns if c not in (*TEXTS, LINE) and c not in derived]
-    features = [clean for c in columns if (clean := without_secrets(rows.get_column(c))) is not None]
+    features = [rows.get_column(c) for c in columns]
     base = {
         "id": rows.get_column("id"),
         "user_id": rows.get_column("user_id"),
@@ -214,27 +208,6 @@ def _actors(said: pl.Series) -> pl.Series:
         return user
     agents = said.str.to_lowercase() == "agent"
     return said.str.to_lowercase().zip_with(agents, user) if agents.any() else user
-
-
-def without_secrets(feature: pl.Series) -> pl.Series | None:
-    """The feature column with secrets redacted: those within its texts, and all of it if its name says so.
-
-    A number that its name makes a secret (a PIN) has no redacted form: then null.
-    """
-    name, kind = split_column(feature.name)
-    if redact(f"{name}={_PROBES[kind]}") != f"{name}={_PROBES[kind]}":
-        hidden = pl.when(feature.is_not_null()).then(pl.lit(PLACEHOLDER)).alias(feature.name)
-        return pl.select(hidden).to_series() if kind == "text" else None
-    if kind == "text":
-        return redact_series(feature)
-    if kind == "list":
-        items = feature.explode().drop_nulls().unique()
-        clean = redact_series(items)
-        changed = items != clean
-        if changed.any():
-            swapped = pl.element().replace(items.filter(changed), clean.filter(changed))
-            return feature.to_frame().select(pl.col(feature.name).list.eval(swapped)).to_series()
-    return feature
 
 
 def _as_all_day(frame: pl.DataFrame, date_only: pl.Series) -> pl.DataFrame:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from observations.errors import SchemaError, SourceError
-from observations.ingest.tabular.contract_fields import observe_rows, require_timestamp, without_secrets
+from observations.ingest.tabular.contract_fields import observe_rows, require_timestamp
 from observations.ingest.tabular.row_buffer import LARGEST_EXACT, LINE, TEXTS, RawRows
 from observations.ingest.toolkit.reader import Batch, ReadOptions, Source
 from observations.schema import BASE, KINDS, Kind, check_observations, feature_column, feature_columns
@@ -46,18 +46,12 @@ class ParquetReader:
 def _batch(part: pl.DataFrame, first_line: int, label: str, options: ReadOptions) -> Batch:
     if BASE.keys() <= set(part.columns):
         try:
-            return Batch(_clean(check_observations(part)))
+            return Batch(check_observations(part).select(*BASE, *feature_columns(part.columns)))
         except SchemaError as error:
             raise SourceError(label, str(error)) from error
     require_timestamp(part.columns, label, options)
     lines = pl.int_range(first_line, first_line + part.height, dtype=pl.Int64, eager=True).alias(LINE)
     return observe_rows(pl.DataFrame([lines, *_raw_columns(part)]), label, options)
-
-
-def _clean(frame: pl.DataFrame) -> pl.DataFrame:
-    """A frame that is already one of observations, whoever wrote it, without secrets."""
-    features = [without_secrets(frame.get_column(c)) for c in feature_columns(frame.columns)]
-    return frame.select(*BASE).with_columns(column for column in features if column is not None)
 
 
 def _raw_columns(table: pl.DataFrame) -> Iterator[pl.Series]:

@@ -9,6 +9,7 @@ import polars as pl
 
 from observations.civil_columns import with_instant, with_local
 from observations.ingest.toolkit.reader import ReadOptions
+from observations.privacy.redact_frame import redact_observations
 from observations.schema import BASE, feature_columns
 
 
@@ -34,11 +35,26 @@ def with_times(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def complete(frame: pl.DataFrame, options: ReadOptions) -> pl.DataFrame:
-    """The frame with every user and id filled in.
+    """The frame without secrets, and with every user and id filled in.
 
-    The user is the value of `options.user_field` where that is set (the first, for a list), else the one the
-    record names, else `options.user`. An id that is absent is derived from the content.
+    Secrets are redacted first (`observations.privacy.redact_frame`), so nothing is derived from one. The user is the
+    value of `options.user_field` where that is set (the first, for a list), else the one the record names, else
+    `options.user`. Users whose names differ only in a secret become one.
+
+    An id that is absent is derived from the content. So is an id that holds a secret, together with what remains of
+    it: the same record keeps one id in every export, and two records share one only if they differ in nothing but
+    the secret. (A hash of the whole id would let somebody who has it try passwords until one fits.)
     """
+    written = frame.get_column("id")
+    frame = _with_users(redact_observations(frame), options)
+    redacted = (frame.get_column("id") != written).fill_null(value=False)
+    if redacted.any():
+        frame = _with_derived_ids(frame, redacted, from_ids=True)
+    missing = frame.get_column("id").is_null()
+    return _with_derived_ids(frame, missing) if missing.any() else frame
+
+
+def _with_users(frame: pl.DataFrame, options: ReadOptions) -> pl.DataFrame:
     if options.user_field is not None:
         named = [
             pl.col(c).list.first() if c.endswith(":list") else pl.col(c).cast(pl.String)
@@ -46,27 +62,27 @@ def complete(frame: pl.DataFrame, options: ReadOptions) -> pl.DataFrame:
             if c.rpartition(":")[0] == options.user_field
         ]
         frame = frame.with_columns(pl.coalesce(*named, "user_id").alias("user_id"))
-    for name, usual in (("user_id", options.user), ("actor", "user")):
+    for name, default in (("user_id", options.user), ("actor", "user")):
         if frame.get_column(name).null_count():
-            frame = frame.with_columns(pl.col(name).fill_null(usual))
-    if not frame.get_column("id").null_count():
-        return frame
-    lacking = frame.get_column("id").is_null()
-    derived = pl.Series("id", list(content_ids(frame.filter(lacking))), dtype=pl.String)
-    return frame.with_columns(
-        id=pl.when(pl.col("id").is_null()).then(_spread(derived, lacking)).otherwise("id")
-    )
+            frame = frame.with_columns(pl.col(name).fill_null(default))
+    return frame
 
 
-def content_ids(frame: pl.DataFrame) -> Iterable[str]:
-    """An id for each row, from what the row says (its user and its place in the file left out).
+def _with_derived_ids(frame: pl.DataFrame, where: pl.Series, *, from_ids: bool = False) -> pl.DataFrame:
+    derived = pl.Series("id", list(content_ids(frame.filter(where), from_ids=from_ids)), dtype=pl.String)
+    return frame.with_columns(id=pl.when(where).then(_spread(derived, where)).otherwise("id"))
+
+
+def content_ids(frame: pl.DataFrame, *, from_ids: bool = False) -> Iterable[str]:
+    """An id for each row, from its content (without the user and the position in the file; with `from_ids`, and its id).
 
     The same record gives the same id in every export that has it, in any order and with any neighbours.
     """
-    columns = [c for c in (*BASE, *sorted(feature_columns(frame.columns))) if c not in ("id", "user_id")]
-    # Nulls say nothing, and must not show: which columns a frame has depends on a record's neighbours.
-    said = [pl.lit(f"{c}=") + _as_text(c, frame.schema[c]) for c in columns if c != "local"]
-    joined = frame.select(pl.concat_str(said, separator="\x1f", ignore_nulls=True)).to_series()
+    ignored = ("user_id", "local") if from_ids else ("id", "user_id", "local")
+    columns = [c for c in (*BASE, *sorted(feature_columns(frame.columns))) if c not in ignored]
+    # Nulls are skipped: which columns a frame has depends on a record's neighbours.
+    fields = [pl.lit(f"{c}=") + _as_text(c, frame.schema[c]) for c in columns]
+    joined = frame.select(pl.concat_str(fields, separator="\x1f", ignore_nulls=True)).to_series()
     return (hashlib.blake2b(text.encode(), digest_size=8).hexdigest() for text in joined)
 
 
