@@ -12,7 +12,7 @@ import orjson
 import polars as pl
 
 from patterns.candidates import Candidates, Trials
-from patterns.eventlog.arrays import Flags, Ints, ranges
+from patterns.eventlog.arrays import Flags, Ints, pack, ranges, unpack
 from patterns.eventlog.category_codes import coded_with_nulls
 from patterns.eventlog.log import Log
 from patterns.inference.confidence import NEVER
@@ -255,8 +255,9 @@ def _sources(log: Log, support: _Support) -> list[str]:
     if "series:text" not in log.frame.columns:
         return ["observed"] * patterns
     series = coded_with_nulls(log.frame.get_column("series:text"))[support.event]
-    pairs, count = np.unique((support.pattern << 32 | series)[series > 0], return_counts=True)
+    pairs, count = np.unique(pack(support.pattern, series)[series > 0], return_counts=True)
     most = np.zeros(patterns)
-    np.maximum.at(most, pairs >> 32, count)
+    pattern, _ = unpack(pairs)
+    np.maximum.at(most, pattern, count)
     declared = most >= DECLARED_SHARE * np.diff(support.start)
     return [("observed", "declared")[one] for one in declared.tolist()]
