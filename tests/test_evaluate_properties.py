@@ -23,9 +23,9 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from observations.schema import BASE, concat_observations, feature_columns
-from patterns.detectors import DETECTORS
 from patterns.evaluate import evaluate
 from patterns.pattern_frame import EVIDENCE
+from patterns.registry import DETECTORS
 from patterns.settings import Settings
 from tests import naive
 from tests.simulate import Person, Truth, creature_of_habit, nobody_in_particular

@@ -11,8 +11,8 @@ import orjson
 import pytest
 
 from patterns.candidates import PATTERN_TYPES
-from patterns.detectors import DETECTORS
 from patterns.evaluate import evaluate
+from patterns.registry import DETECTORS
 from tests.recount import as_events, recount
 from tests.simulate import creature_of_habit, nobody_in_particular, somebody_untidy
 

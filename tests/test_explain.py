@@ -13,6 +13,7 @@ from observations.schema import concat_observations
 from patterns.evaluate import evaluate
 from patterns.explain import JOURNAL, OPPORTUNITIES, OUTLOOK, Explanation, explain
 from patterns.pattern_frame import PATTERNS, pattern_ids
+from patterns.registry import rule_of
 from patterns.settings import Settings
 from tests.simulate import Person, creature_of_habit, nobody_in_particular, somebody_untidy
 
@@ -146,7 +147,8 @@ def test_ids_are_unique() -> None:
     assert explained().patterns["id"].is_unique().all()
     where = {"type": "calendar"}
     slots = [
-        {"where": where, "days": ["friday"], "from": f"{h}:00", "to": f"{h + 1}:00"} for h in (12, 15, 17)
+        rule_of("avoidance", {"where": where, "days": ["friday"], "from": f"{h}:00", "to": f"{h + 1}:00"})
+        for h in (12, 15, 17)
     ]
     ids = pattern_ids(["ada"] * 3, "avoidance", slots, ["o1"] * 3)
     assert len(set(ids)) == 3

@@ -10,17 +10,27 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from patterns.candidates import Candidates, PatternType, Rule, Trials
+from patterns.candidates import Candidates, PatternType, Trials
 from patterns.inference.lifecycle import fold
 from patterns.inference.lifecycle_state import Status
 from patterns.inference.significance import allowed, binomial_tail
 from patterns.inference.unmet_criteria import lacking
+from patterns.registry import kind_of, rule_of
+from patterns.rules.rule import Rule
 from patterns.settings import Settings
 from tests.naive import DAY
 
 DEFAULT = Settings()
 START = 20_000 * DAY
-TUESDAYS: Rule = {"rrule": "FREQ=WEEKLY;BYDAY=TU"}
+
+
+def at_seven(rrule: str) -> Rule:
+    return rule_of("temporal", {"where": {}, "rrule": rrule, "time": "07:00", "tolerance_minutes": 10})
+
+
+TUESDAYS = at_seven("FREQ=WEEKLY;BYDAY=TU")
+TEA = rule_of("preference", {"where": {}, "feature": "drink", "value": "tea"})
+FRIDAYS = rule_of("avoidance", {"where": {}, "days": ["friday"], "from": "09:00", "to": "12:00"})
 
 
 def candidates(
@@ -35,6 +45,10 @@ def candidates(
     )
 
 
+def of_type(type: PatternType, settings: Settings = DEFAULT) -> Settings:
+    return settings.of_type(kind_of(type).budget)
+
+
 def lacks(
     outcomes: str,
     null: float = 0.05,
@@ -43,7 +57,7 @@ def lacks(
     type: PatternType = "temporal",
     rule: Rule = TUESDAYS,
 ) -> list[str]:
-    own = candidates(outcomes, null, hypotheses, type, rule)
+    own, settings = candidates(outcomes, null, hypotheses, type, rule), of_type(type, settings)
     standing = fold(own, own.trials.local[-1:], settings)
     (words,) = lacking(own, standing, np.array([0]), settings)
     return words
@@ -61,10 +75,10 @@ def test_what_the_missing_occasions_will_bring_anyway_is_not_said() -> None:
 
 
 def test_occasions_of_other_types_have_their_own_names() -> None:
-    assert lacks("xxx", type="preference", rule={}) == ["2 more occasions"]
-    assert lacks("xxx", type="temporal", rule={"rrule": "FREQ=DAILY"}) == ["2 more days"]
-    assert lacks("xxxx", type="temporal", rule={"rrule": "FREQ=MONTHLY;BYMONTHDAY=1"}) == ["1 more month"]
-    assert lacks("xxx", type="avoidance", rule={"days": ["friday"]}) == ["2 more Fridays"]
+    assert lacks("xxx", type="preference", rule=TEA) == ["2 more occasions"]
+    assert lacks("xxx", type="temporal", rule=at_seven("FREQ=DAILY")) == ["2 more days"]
+    assert lacks("xxxx", type="temporal", rule=at_seven("FREQ=MONTHLY;BYMONTHDAY=1")) == ["1 more month"]
+    assert lacks("xxx", type="avoidance", rule=FRIDAYS) == ["2 more Fridays"]
 
 
 def test_confirmed_and_expired_lack_nothing() -> None:
@@ -108,8 +122,8 @@ def test_tracking_lacks_something_and_nothing_else_does(
     outcomes: str, null: float, hypotheses: float
 ) -> None:
     own = candidates(outcomes, null, hypotheses)
-    standing = fold(own, own.trials.local[-1:], DEFAULT)
-    (words,) = lacking(own, standing, np.array([0]), DEFAULT)
+    standing = fold(own, own.trials.local[-1:], of_type("temporal"))
+    (words,) = lacking(own, standing, np.array([0]), of_type("temporal"))
     assert bool(words) == (standing.status[0] == Status.tracking)
     assert all(word and not word.startswith("0 more") for word in words)
 
@@ -136,4 +150,4 @@ def is_confirmable(support: int, misses: int, null: float, hypotheses: float, mo
     """Whether so many more, kept at the present rate, are significant."""
     opportunities = support + misses + more * (support + misses) / support
     tail = binomial_tail(np.array([support + more]), np.array([opportunities]), np.array([null]))
-    return bool(tail[0] <= allowed("temporal", np.array([hypotheses]), DEFAULT)[0])
+    return bool(tail[0] <= allowed(np.array([hypotheses]), of_type("temporal"))[0])

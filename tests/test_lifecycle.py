@@ -13,9 +13,12 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from patterns.candidates import Candidates, Trials
+from patterns.eventlog.arrays import Ints
+from patterns.inference import lifecycle
 from patterns.inference.confidence import NEVER
-from patterns.inference.lifecycle import Standing, fold
+from patterns.inference.lifecycle import Standing
 from patterns.inference.lifecycle_state import Status, Transition
+from patterns.registry import kind_of, rule_of
 from patterns.settings import Settings
 from tests import naive
 from tests.naive import DAY, HOUR, Trial
@@ -24,6 +27,14 @@ START = 20_000 * DAY + 7 * HOUR
 DEFAULT = Settings()
 COIN = 0.05
 """A null rate under which five of five are significant beside a handful of hypotheses."""
+
+
+RULE = rule_of("temporal", {"where": {}, "rrule": "FREQ=DAILY", "time": "07:00", "tolerance_minutes": 10})
+
+
+def fold(candidates: Candidates, now: Ints, settings: Settings) -> Standing:
+    """The standing by the type's share of the promised rate."""
+    return lifecycle.fold(candidates, now, settings.of_type(kind_of(candidates.type).budget))
 
 
 def candidates(
@@ -39,7 +50,7 @@ def candidates(
     return Candidates(
         "temporal",
         np.zeros(len(trials), dtype=np.int64),
-        [{}] * len(trials),
+        [RULE] * len(trials),
         np.array(nulls if nulls is not None else [COIN] * len(trials)),
         np.full(len(trials), hypotheses),
         Trials(

@@ -15,7 +15,8 @@ from click.testing import CliRunner
 
 import patterns.settings
 from patterns.candidates import PATTERN_TYPES
-from patterns.inference.significance import BUDGET, CERTAINTY
+from patterns.inference.significance import CERTAINTY
+from patterns.registry import kind_of
 from pipelines import detect
 from pipelines.cli.config import Settings
 from pipelines.cli.main import COMMANDS, main
@@ -128,8 +129,8 @@ def test_the_numbers_are_those_of_the_settings() -> None:
     numbers = patterns.settings.Settings()
     for words in (
         f"must not exceed {numbers.false_confirmation_rate:g} · (the type's share) / ",
-        f"shares are {BUDGET['avoidance']:g} for avoidance",
-        f"{BUDGET['temporal']:g} for temporal, and {BUDGET['preference']:g} for each of the others",
+        f"shares are {kind_of('avoidance').budget:g} for avoidance",
+        f"{kind_of('temporal').budget:g} for temporal, and {kind_of('preference').budget:g} for each of the others",
         f"at most {numbers.false_confirmation_rate:.0%}".replace("%", " %"),
         f"confidence of at least {numbers.confirmation_threshold:g}",
         f"more than {numbers.usual_rate:.0%} with {CERTAINTY:.0%} certainty".replace("%", " %"),

@@ -9,8 +9,9 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from patterns.candidates import PATTERN_TYPES, Trials
-from patterns.inference.significance import BUDGET, allowed, binomial_tail, rate_interval
+from patterns.candidates import Trials
+from patterns.inference.significance import allowed, binomial_tail, rate_interval
+from patterns.registry import KINDS, kind_of
 from patterns.settings import Settings
 from tests import naive
 from tests.naive import DAY, HOUR
@@ -99,14 +100,14 @@ def test_the_interval_covers_the_true_rate_about_as_often_as_it_says() -> None:
 
 def test_the_correction_shares_the_promise_among_all_that_was_looked_at() -> None:
     settings = Settings()
-    assert sum(BUDGET.values()) == pytest.approx(1)
-    assert set(BUDGET) == set(PATTERN_TYPES)
-    for type, share in BUDGET.items():
-        assert allowed(type, one(1), settings)[0] == pytest.approx(0.05 * share)
-        assert allowed(type, one(1000), settings)[0] == pytest.approx(0.05 * share / 1000)
-        assert allowed(type, one(0), settings)[0] == allowed(type, one(1), settings)[0]
-    strict = Settings(false_confirmation_rate=0.01)
-    assert allowed("temporal", one(7), strict)[0] == pytest.approx(0.01 * 0.2 / 7)
+    assert sum(kind.budget for kind in KINDS) == pytest.approx(1)
+    for kind in KINDS:
+        own = settings.of_type(kind.budget)
+        assert allowed(one(1), own)[0] == pytest.approx(0.05 * kind.budget)
+        assert allowed(one(1000), own)[0] == pytest.approx(0.05 * kind.budget / 1000)
+        assert allowed(one(0), own)[0] == allowed(one(1), own)[0]
+    strict = Settings(false_confirmation_rate=0.01).of_type(kind_of("temporal").budget)
+    assert allowed(one(7), strict)[0] == pytest.approx(0.01 * 0.2 / 7)
 
 
 # --- votes ----------------------------------------------------------------------------------------------------

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from itertools import combinations
 
 import pytest
 
-from patterns.candidates import PATTERN_TYPES, PatternType, Rule
+from patterns.candidates import PATTERN_TYPES, PatternType
+from patterns.rules.phrases_of_time import dates_in_words
 from patterns.rules.recurrence import BYDAY, RULES
-from patterns.rules.statement import recurrence, statement, unit_of
+from patterns.rules.statement import statement, unit_of
 
 WEEK = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 WEEKDAYS = "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR"
@@ -19,7 +21,12 @@ PLANNING = {"type": "calendar", "category": "planning"}
 SENT = {"type": "email", "action": "sent"}
 LEGAL = {"type": "email", "action": "sent", "category": "legal"}
 
+Rule = Mapping[str, object]
 Case = tuple[PatternType, Rule, str]
+
+
+def recurrence(rrule: str) -> str:
+    return dates_in_words([rrule])
 
 
 def temporal(

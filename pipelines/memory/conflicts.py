@@ -25,6 +25,7 @@ from patterns.rules.counting import count_rules
 from patterns.rules.matching import Event, events_of
 from patterns.rules.recurrence import named
 from patterns.rules.sameness import minute_of
+from patterns.rules.where import Where
 from patterns.settings import Settings
 
 LATELY_DAYS = 90
@@ -128,7 +129,7 @@ def _names_another(text: str, its: Row, observations: pl.DataFrame) -> bool:
     return any(_names(text, value) for value in _values(events, its["where"], its["feature"]))
 
 
-def _values(events: Iterator[Event], where: Mapping[str, object], feature: str) -> set[str]:
+def _values(events: Iterator[Event], where: Where, feature: str) -> set[str]:
     found: set[str] = set()
     for event in events:
         if event.matches(where):

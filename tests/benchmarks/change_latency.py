@@ -20,8 +20,8 @@ import orjson
 import polars as pl
 
 from observations.schema import concat_observations
-from patterns.detectors import TemporalDetector
 from patterns.evaluate import evaluate
+from patterns.registry import kind_of
 from tests.benchmarks.exam import build, observations_of
 
 LONGEST = 44
@@ -173,7 +173,7 @@ def _patterns(found: Sequence[Change], evening: int) -> list[dict[str, Any]]:
     ]
     if not known:
         return []
-    patterns = evaluate(concat_observations(known), detectors=(TemporalDetector(),))
+    patterns = evaluate(concat_observations(known), kinds=(kind_of("temporal"),))
     return [row | {"rule": orjson.loads(row["rule"])} for row in patterns.iter_rows(named=True)]
 
 

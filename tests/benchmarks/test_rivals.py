@@ -24,9 +24,8 @@ import pytest
 
 from observations.features import with_features
 from observations.schema import concat_observations
-from patterns.candidates import Detector
-from patterns.detectors import DETECTORS
 from patterns.evaluate import evaluate
+from patterns.registry import KINDS, PATTERN_TYPES
 from tests.simulate import creature_of_habit
 
 EVENTS = 100_000
@@ -63,10 +62,10 @@ def seconds(run: Callable[[], int]) -> tuple[float, int]:
 
 def habitus(*types: str) -> tuple[float, int]:
     """The detectors of these types on the whole log, all people in one call; the better of two runs."""
-    detectors: list[Detector] = [d for d in DETECTORS if d.type in types]
+    kinds = [kind for kind in KINDS if kind.type in types]
 
     def run() -> int:
-        return evaluate(log(), detectors=detectors).filter(status="confirmed").height
+        return evaluate(log(), kinds=kinds).filter(status="confirmed").height
 
     return min(seconds(run), seconds(run))
 
@@ -176,7 +175,7 @@ def _hours(person: pl.DataFrame) -> pl.DataFrame:
 
 
 def test_all_five_types_at_once(capsys: pytest.CaptureFixture[str]) -> None:
-    took, confirmed = habitus(*(d.type for d in DETECTORS))
+    took, confirmed = habitus(*PATTERN_TYPES)
     with capsys.disabled():
         print(f"\nhabitus, all five types on {log().height:,} events: {took:.2f} s, {confirmed:,} confirmed")
     assert confirmed >= 5 * len(of_each_person())
