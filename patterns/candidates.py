@@ -22,8 +22,6 @@ from patterns.settings import Settings
 PatternType = str
 """The name of a pattern type (`patterns.registry.KINDS`)."""
 
-PATTERN_TYPES: tuple[PatternType, ...] = ("temporal", "preference", "relationship", "workflow", "avoidance")
-
 
 @dataclass(frozen=True, eq=False)
 class Trials:

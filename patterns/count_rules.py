@@ -57,7 +57,8 @@ def count_rules(
     counts = np.zeros((len(rules), 2), dtype=np.int64)
     for shape in {type(rule): None for rule in rules}:
         row = np.array([i for i, r in enumerate(rules) if type(r) is shape and users[i] >= 0], dtype=np.int64)
-        counts[row] = _counted(log, shape, [rules[i] for i in row.tolist()], np.array(users)[row], span)
+        if len(row):
+            counts[row] = _counted(log, shape, [rules[i] for i in row.tolist()], np.array(users)[row], span)
     return patterns.select("id", "user_id").with_columns(
         support=pl.Series(counts[:, 0], dtype=pl.Int64), opportunities=pl.Series(counts[:, 1], dtype=pl.Int64)
     )

@@ -16,6 +16,8 @@ from observations.ingest.toolkit.record_builder import RecordBuilder
 from observations.schema import empty_observations
 from patterns.explain import Explanation, explain
 from patterns.pattern_frame import PATTERNS
+from patterns.rules.where import Where
+from patterns.rules.workflow_rule import WorkflowRule
 from pipelines import charts
 from pipelines.charts.lifecycle_chart import status_spans
 from pipelines.charts.pattern_timeline import outcomes_by_week
@@ -194,8 +196,8 @@ def test_a_lag_is_in_the_band_of_its_minutes() -> None:
                 tz="UTC",
                 features={"program": program},
             )
-    steps = [{"type": "command", "program": "first"}, {"type": "command", "program": "second"}]
-    lags = lags_of(simulate.observations(records), {"steps": steps, "within_minutes": 10})
+    steps: list[Where] = [{"type": "command", "program": "first"}, {"type": "command", "program": "second"}]
+    lags = lags_of(simulate.observations(records), WorkflowRule(steps=steps, within_minutes=10))
     assert lags.filter(pl.col("followed") > 0).select("low", "high", "followed").rows() == [(7.0, 8.0, 1.0)]
 
 

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 from observations.schema import concat_observations
+from patterns.count_rules import COUNTS, count_rules
 from patterns.evaluate import evaluate
-from patterns.rules.counting import COUNTS, count_rules
 from patterns.settings import Settings
 from tests.recount import as_events, recount
 from tests.simulate import Person, creature_of_habit, every, nobody_in_particular, regular, somebody_untidy

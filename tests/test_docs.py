@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from observations.ingest.registry import READERS
-from patterns.candidates import PATTERN_TYPES
+from patterns.registry import PATTERN_TYPES
 from pipelines.cli.main import COMMANDS, main
 
 ROOT = Path(__file__).parents[1]

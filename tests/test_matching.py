@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -12,8 +13,19 @@ import pytest
 from observations.features import with_features
 from observations.schema import unique_observations
 from patterns.explain import explain
-from patterns.rules.matching import Event, events_of, hangs_on_derived, outcome, reach
+from patterns.registry import rule_of
+from patterns.rules.event import Event, events_of
 from tests.simulate import Person, creature_of_habit, nobody_in_particular, somebody_untidy
+
+
+def outcome(type: str, rule: dict[str, Any], event: Event, before: Sequence[Event] = ()) -> bool | None:
+    """What the event settles, if anything."""
+    return next(iter(rule_of(type, rule).outcomes(event, before)), None)
+
+
+def hangs_on_derived(type: str, rule: dict[str, Any], event: Event) -> bool:
+    return rule_of(type, rule).needs_derived(event)
+
 
 PEOPLE = {
     "a creature of habit": creature_of_habit(3),
@@ -38,7 +50,7 @@ def test_every_trial_that_is_counted_for_an_observation_is_what_is_said_of_it(pe
             continue  # what shows that the slot stayed empty is any trace of that day
         at = place[observation]
         event = events[at]
-        before = [one for one in events[:at] if event.local - one.local <= reach(type, rule)]
+        before = [one for one in events[:at] if event.local - one.local <= rule_of(type, rule).reach]
         assert outcome(type, rule, event, before) is kept, (type, rule, event)
 
 
@@ -91,13 +103,13 @@ def test_the_words_of_the_contract(type: str, rule: dict[str, Any], seen: Event,
 
 
 def test_what_is_derived_is_asked_for_only_where_it_decides() -> None:
-    standup = {"where": {"type": "calendar", "kind": "standup"}, "rrule": "FREQ=DAILY", "time": "09:30"}
+    standup = {"where": {"type": "calendar", "kind": "standup"}, "rrule": "FREQ=DAILY"}
     steps = {"steps": [{"kind": "standup"}, {"type": "command", "program": "git"}], "within_minutes": 5}
-    assert hangs_on_derived(standup, event(title="Standup"))
-    assert not hangs_on_derived(standup, event(type="email"))
-    assert not hangs_on_derived(GYM, event(title="Gym"))
-    assert hangs_on_derived(steps, event(type="command", command="git pull"))
-    assert not hangs_on_derived(steps, event(title="Standup"))
+    assert hangs_on_derived("temporal", standup, event(title="Standup"))
+    assert not hangs_on_derived("temporal", standup, event(type="email"))
+    assert not hangs_on_derived("temporal", GYM, event(title="Gym"))
+    assert hangs_on_derived("workflow", steps, event(type="command", command="git pull"))
+    assert not hangs_on_derived("workflow", steps, event(title="Standup"))
 
 
 def test_a_last_step_counts_once_and_only_in_time() -> None:
@@ -109,4 +121,4 @@ def test_a_last_step_counts_once_and_only_in_time() -> None:
     assert outcome("workflow", rule, push, [test]) is None
     again = event("2026-03-02 07:19", program="push")
     assert outcome("workflow", rule, again, [pull, test, push]) is None
-    assert reach("workflow", rule).total_seconds() == 20 * 60
+    assert rule_of("workflow", rule).reach.total_seconds() == 20 * 60

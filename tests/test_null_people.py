@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from patterns.candidates import PATTERN_TYPES
 from patterns.evaluate import evaluate
+from patterns.registry import PATTERN_TYPES
 from patterns.settings import Settings
 from tests.nulls import BURSTY, SHAPES, ZONES, Shape, crowd
 

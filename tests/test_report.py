@@ -20,6 +20,7 @@ from observations.schema import empty_observations
 from patterns.explain import Explanation, explain
 from patterns.model import Pattern
 from patterns.pattern_frame import PATTERNS
+from patterns.registry import rule_of
 from pipelines.cli.main import main
 from pipelines.detection import Detection, detect_in_frame
 from pipelines.report.page import LARGEST, Findings, report_html
@@ -236,29 +237,41 @@ def test_redaction_changes_no_figure(found: Detection) -> None:
 
 def test_the_same_person_has_the_same_name_everywhere() -> None:
     names = Names()
-    rule = {"where": {"type": "email", "category": "tax"}, "feature": "cc", "value": "Omar@example.org"}
-    first = names.rule(rule)
+    rule: dict[str, object] = {
+        "where": {"type": "email", "category": "tax"},
+        "feature": "cc",
+        "value": "Omar@example.org",
+    }
+
+    def renamed(type: str, rule: dict[str, object]) -> dict[str, object]:
+        return names.rule(rule_of(type, rule)).to_json()
+
+    first = renamed("relationship", rule)
     assert first == {
         "where": {"type": "email", "category": "Category A"},
         "feature": "cc",
         "value": "Person 1",
     }
-    steps = {
+    steps: dict[str, object] = {
         "steps": [{"type": "email", "from": "omar@example.org"}, {"program": "fetch"}],
         "within_minutes": 5,
     }
-    assert names.rule(steps)["steps"] == [{"type": "email", "from": "Person 1"}, {"program": "Command A"}]
-    assert names.rule(rule) == first
+    assert renamed("workflow", steps)["steps"] == [
+        {"type": "email", "from": "Person 1"},
+        {"program": "Command A"},
+    ]
+    assert renamed("relationship", rule) == first
     assert names.of("location", "12 High Street") == "Place A"
 
 
 def test_steps_of_a_process_are_titles() -> None:
     names = Names()
-    assert names.where({"type": "process", "action": "Check ticket"}) == {
-        "type": "process",
-        "action": "Action A",
-    }
-    assert names.where({"type": "email", "action": "sent"}) == {"type": "email", "action": "sent"}
+
+    def renamed(where: dict[str, str]) -> object:
+        return names.rule(rule_of("temporal", {"where": where, "rrule": "FREQ=DAILY"})).to_json()["where"]
+
+    assert renamed({"type": "process", "action": "Check ticket"}) == {"type": "process", "action": "Action A"}
+    assert renamed({"type": "email", "action": "sent"}) == {"type": "email", "action": "sent"}
 
 
 def test_sources_of_a_redacted_report_have_no_names(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from observations.ingest.toolkit.record_builder import RecordBuilder
 from observations.schema import concat_observations
 from patterns.candidates import PatternType
 from patterns.model import Pattern
-from patterns.rules.sameness import is_same
+from patterns.registry import rule_of
 from pipelines import Store, detect
 from pipelines.cli.main import main
 from pipelines.store import ALL_USERS
@@ -417,8 +417,9 @@ BAND = {"where": {}, "feature": "size", "min": 1.0, "max": 3.0}
 def test_rules_are_of_one_behaviour_where_what_may_drift_overlaps(
     type: str, one: dict[str, object], change: dict[str, object], same: bool
 ) -> None:
-    assert is_same(type, one, {**one, **change}) is same
-    assert is_same(type, {**one, **change}, one) is same
+    before, after = rule_of(type, one), rule_of(type, {**one, **change})
+    assert before.is_same(after) is same
+    assert after.is_same(before) is same
 
 
 # --- on the command line --------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ _DAY_NAMES = tuple(name.capitalize() for name in WEEKDAYS)
 _ORDINALS = {1: "first", 2: "second", 3: "third", 4: "fourth", 5: "fifth", -1: "last", -2: "second last"}
 _MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October",
            "November", "December")  # fmt: skip
-_WIDE = 45
+WIDE_MINUTES = 45
 """Minutes of tolerance from which a time is given as a span."""
 
 
@@ -36,8 +36,8 @@ def on_days(names: Sequence[str]) -> str:
     if len(chosen) == 6:
         (missing,) = set(_DAY_NAMES) - set(chosen)
         return f"daily except {missing}s"
-    if len(chosen) == 1:
-        return f"on {chosen[0]}s"
+    if len(chosen) <= 2:
+        return "on " + listed([f"{day}s" for day in chosen])
     return "on " + listed([day[:3] for day in chosen])
 
 
@@ -171,7 +171,7 @@ def at_times(clocks: Sequence[int], tolerance_minutes: int | None) -> str:
     ('at 07:00', 'at 07:00 or 18:00', 'between 09:00 and 11:00')
     """
     minutes = tolerance_minutes or 0
-    if minutes < _WIDE:
+    if minutes < WIDE_MINUTES:
         return f"at {' or '.join(format_clock(clock) for clock in clocks)}" if clocks else ""
     spans = [
         f"between {format_clock(clock - minutes)} and {format_clock(clock + minutes)}" for clock in clocks

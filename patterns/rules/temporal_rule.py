@@ -15,19 +15,20 @@ has no time of day: it keeps a rule without a time, and is passed over by one wi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import Annotated, ClassVar, Literal, Self
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from observations.civil_time import parse_clock
+from observations.civil_time import WEEKDAYS, parse_clock
 from patterns.eventlog.arrays import Flags, Floats, Ints, contains
 from patterns.eventlog.log import day_key
-from patterns.rules.dates import check_recurrence, first_day, is_due
+from patterns.rules.dates import check_recurrence, first_day, is_due, parts_of
 from patterns.rules.event import Event
 from patterns.rules.phrases import sentence, subject, thing
 from patterns.rules.phrases_of_time import at_times, dates_in_words, unit_of_dates
+from patterns.rules.recurrence import BYDAY
 from patterns.rules.rule import Rule, SubjectRule
 from patterns.rules.rule_log import Asked, Days, Opportunities, RuleLog, chosen_of_each_day, minutes_apart
 from patterns.rules.where import Clock, Day
@@ -84,6 +85,19 @@ class TemporalRule(SubjectRule):
     def clocks(self) -> tuple[int, ...]:
         """The times, minutes since midnight; none where any time will do."""
         return tuple(parse_clock(text) for text in self.times or ([self.time] if self.time else ()))
+
+    @property
+    def weekdays(self) -> tuple[str, ...]:
+        """The days of the week on which it is due; none where it follows the month or the year."""
+        found: set[str] = set()
+        for rrule, _ in self.recurrences:
+            parts = parts_of(rrule)
+            if parts["FREQ"] not in ("DAILY", "WEEKLY") or (
+                parts["FREQ"] == "WEEKLY" and "BYDAY" not in parts
+            ):
+                return ()
+            found.update(parts["BYDAY"].split(",") if "BYDAY" in parts else BYDAY)
+        return tuple(name for day, name in zip(BYDAY, WEEKDAYS, strict=True) if day in found)
 
     @property
     def begins(self) -> int:
@@ -161,6 +175,22 @@ class TemporalRule(SubjectRule):
         for rrule, dtstart in self.recurrences:
             due |= is_due(rrule, dtstart, day)
         return due
+
+    def windows(self, day: date) -> list[tuple[datetime, datetime, datetime]]:
+        """When the rule can be kept on a local day: begin, the time itself and end, on the wall clock; one for each time.
+
+        Without a time it is the whole day, from its beginning on.
+        """
+        midnight = datetime.combine(day, time())
+        if not self.clocks:
+            begin = midnight + timedelta(minutes=self.begins)
+            return [(begin, begin, begin + timedelta(days=1))]
+        tolerance, found = timedelta(minutes=self.tolerance_minutes or 0), []
+        for clock in self.clocks:
+            night = clock < self.begins  # after midnight, and still of the day before
+            at = midnight + timedelta(days=night, minutes=clock)
+            found.append((at - tolerance, at, at + tolerance))
+        return found
 
     def sentence(self) -> str:
         """For example "Gym on Mon, Wed and Fri at 07:00" or "Sends mail on weekdays between 08:00 and 10:00"."""

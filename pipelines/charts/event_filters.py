@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import polars as pl
+
+from observations.civil_time import WEEKDAYS, parse_clock
+from patterns.rules.where import Condition, TimeSpan, Where, alternatives
 
 
 def evidence_in(observations: pl.DataFrame) -> pl.DataFrame:
@@ -15,16 +18,31 @@ def evidence_in(observations: pl.DataFrame) -> pl.DataFrame:
     return own
 
 
-def matching(frame: pl.DataFrame, where: Mapping[str, object]) -> pl.Expr:
+def matching(frame: pl.DataFrame, where: Where) -> pl.Expr:
     """Whether an observation has all these values; for a list feature, whether the list contains them.
 
     Args:
         frame: observations with the derived features that the rule speaks of (`observations.features`).
-        where: field → value over type, action and the features.
+        where: conditions over type, action, the features and the local time (`patterns.rules.where`).
 
     """
-    parts = [_has(frame, field, value) for field, value in where.items()]
+    parts = [_meets(frame, field, condition) for field, condition in where.items()]
     return pl.all_horizontal(pl.lit(True), *parts)
+
+
+def _meets(frame: pl.DataFrame, field: str, condition: Condition) -> pl.Expr:
+    minute = pl.col("local").dt.hour().cast(pl.Float64) * 60 + pl.col("local").dt.minute()
+    timed = ~pl.col("all_day:flag").fill_null(False) if "all_day:flag" in frame.columns else pl.lit(True)
+    if isinstance(condition, TimeSpan):
+        low, high = parse_clock(condition.begin), parse_clock(condition.end)
+        after, before = minute >= low, minute < high
+        return timed & (after & before if low < high else after | before)
+    if field == "time_of_day":
+        return timed & pl.col("local").dt.strftime("%H:%M").is_in([str(v) for v in alternatives(condition)])
+    if field == "day_of_week":
+        days = [WEEKDAYS.index(str(day)) + 1 for day in alternatives(condition) if day in WEEKDAYS]
+        return pl.col("local").dt.weekday().is_in(days)
+    return contains(frame, field, alternatives(condition))
 
 
 def contains(frame: pl.DataFrame, feature: str, values: Sequence[object]) -> pl.Expr:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import altair as alt
-import orjson
 import polars as pl
 
 from observations.features import with_features
+from patterns.registry import rule_of
+from patterns.rules.choice_rules import ValueRule
 from pipelines.charts.event_filters import contains, evidence_in, has_feature, matching
 from pipelines.charts.style import BUSY, INK, QUIET, layered, nothing, rows
 
@@ -81,7 +82,7 @@ def shares_of_people(observations: pl.DataFrame, patterns: pl.DataFrame) -> pl.D
     chosen = patterns.filter(pl.col("type") == "relationship").sort("id")
     found: list[tuple[str, str, float, float | None]] = []
     for id, user, statement, rule in chosen.select("id", "user_id", "statement", "rule").iter_rows():
-        inside, outside = _shares(featured.filter(pl.col("user_id") == user), orjson.loads(rule))
+        inside, outside = _shares(featured.filter(pl.col("user_id") == user), rule)
         if inside is not None:
             found.append((id, statement, inside, outside))
     shares = pl.DataFrame(found, schema=schema, orient="row")
@@ -117,12 +118,13 @@ def shares_of_people(observations: pl.DataFrame, patterns: pl.DataFrame) -> pl.D
     )
 
 
-def _shares(own: pl.DataFrame, rule: dict[str, object]) -> tuple[float | None, float | None]:
-    where, feature = rule["where"], str(rule["feature"])
-    assert isinstance(where, dict)
-    kind = {field: where[field] for field in ("type", "action") if field in where}
-    there = own.filter(has_feature(own, feature), matching(own, kind)).select(
-        within=matching(own, where), person=contains(own, feature, [rule["value"]])
+def _shares(own: pl.DataFrame, text: str) -> tuple[float | None, float | None]:
+    rule = rule_of("relationship", text)
+    if not isinstance(rule, ValueRule):
+        return None, None
+    kind = {field: rule.where[field] for field in ("type", "action") if field in rule.where}
+    there = own.filter(has_feature(own, rule.feature), matching(own, kind)).select(
+        within=matching(own, rule.where), person=contains(own, rule.feature, [rule.value])
     )
     inside, outside = there.filter("within"), there.filter(~pl.col("within"))
     return _mean(inside), _mean(outside)

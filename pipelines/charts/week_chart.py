@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import altair as alt
-import orjson
 import polars as pl
 
 from observations.civil_time import WEEKDAYS
 from observations.features import with_features
+from patterns.registry import rule_of
+from patterns.rules.avoidance_rule import AvoidanceRule
 from patterns.rules.phrases import things
 from pipelines.charts.event_filters import evidence_in
 from pipelines.charts.style import BUSY, MISSED, WIDTH, layered, nothing, rows
@@ -93,13 +94,14 @@ def avoided_slots(patterns: pl.DataFrame) -> pl.DataFrame:
     if patterns.height:
         chosen = patterns.filter((pl.col("type") == "avoidance") & (pl.col("status") == "confirmed"))
         for statement, written in chosen.select("statement", "rule").iter_rows():
-            rule = orjson.loads(written)
-            where, begin, end = rule["where"], _hours(rule["from"]), _hours(rule["to"])
-            if set(where) <= {"type", "action"}:
-                slots += [
-                    (where.get("type"), where.get("action"), day[:3].capitalize(), begin, end, statement)
-                    for day in rule["days"]
-                ]
+            rule = rule_of("avoidance", written)
+            if isinstance(rule, AvoidanceRule) and set(rule.where) <= {"type", "action"}:
+                type, action = (rule.where.get(name) for name in ("type", "action"))
+                if (type is None or isinstance(type, str)) and (action is None or isinstance(action, str)):
+                    begin, end = _hours(rule.begin), _hours(rule.end)
+                    slots += [
+                        (type, action, day[:3].capitalize(), begin, end, statement) for day in rule.days
+                    ]
     return pl.DataFrame(slots, schema=schema, orient="row")
 
 

@@ -8,17 +8,17 @@ waking hours.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import cast
 
 import altair as alt
 import numpy as np
 import numpy.typing as npt
-import orjson
 import polars as pl
 
 from observations.civil_time import MICROSECONDS_PER_DAY
 from observations.features import with_features
-from patterns.rules.phrases import does, doing, duration
+from patterns.registry import rule_of
+from patterns.rules.phrases import doing, duration, subject
+from patterns.rules.workflow_rule import WorkflowRule
 from pipelines.charts.event_filters import evidence_in, matching
 from pipelines.charts.style import INK, KEPT, MISSED, QUIET, WIDTH, layered, nothing, rows
 
@@ -54,7 +54,9 @@ def workflow(
     if found.is_empty():
         return nothing("There is no such workflow.")
     pattern = found.row(0, named=True)
-    rule = orjson.loads(pattern["rule"])
+    rule = rule_of("workflow", pattern["rule"])
+    if not isinstance(rule, WorkflowRule):
+        return nothing("It has no steps.")
     lags = lags_of(observations.filter(pl.col("user_id") == pattern["user_id"]), rule)
     if lags.is_empty():
         return nothing("Its first step was never seen in these observations.")
@@ -62,17 +64,17 @@ def workflow(
         f"{pattern['statement']}: {pattern['support']} of {pattern['opportunities']} times. "
         f"Within the time {lags['followed'].sum():.0%} in the picture, by chance {lags['chance'].sum():.0%}."
     )
-    return alt.vconcat(_steps(rule), _lags(lags, rule["within_minutes"]), spacing=12).properties(
+    return alt.vconcat(_steps(rule), _lags(lags, rule.within_minutes), spacing=12).properties(
         description=described
     )
 
 
-def lags_of(observations: pl.DataFrame, rule: Mapping[str, object]) -> pl.DataFrame:
+def lags_of(observations: pl.DataFrame, rule: WorkflowRule) -> pl.DataFrame:
     """How long after the first steps the last one came: the share of first steps in each band of minutes.
 
     Args:
         observations: of one person.
-        rule: a workflow's rule (contract, section 3).
+        rule: the workflow's rule.
 
     Returns:
         low and high Float64 (minutes), followed Float64 (share of the first steps that were followed in this band), chance
@@ -81,7 +83,7 @@ def lags_of(observations: pl.DataFrame, rule: Mapping[str, object]) -> pl.DataFr
     """
     schema = {"low": pl.Float64, "high": pl.Float64, "followed": pl.Float64, "chance": pl.Float64}
     own = with_features(evidence_in(observations)).sort("local")
-    steps, minutes = cast(Sequence[Where], rule["steps"]), float(cast(int, rule["within_minutes"]))
+    steps, minutes = rule.steps, float(rule.within_minutes)
     times = [own.filter(matching(own, step)).get_column("local").dt.epoch("us").to_numpy() for step in steps]
     firsts = _in_order(times[:-1], minutes)
     edges = np.linspace(0.0, REACH * minutes, BINS + 1)
@@ -143,10 +145,10 @@ def _shares(lags: Minutes, edges: Minutes) -> Minutes:
     return np.histogram(lags, edges)[0] / max(len(lags), 1)
 
 
-def _steps(rule: Mapping[str, object]) -> alt.LayerChart:
+def _steps(rule: WorkflowRule) -> alt.LayerChart:
     """The steps as boxes from left to right."""
-    *before, last = cast(Sequence[dict[str, str]], rule["steps"])
-    names = [doing(step) for step in before] + [does(last, once=True)]
+    *before, last = rule.steps
+    names = [doing(step) for step in before] + [subject(last, once=True)]
     width = 1 / len(names)
     boxes = pl.DataFrame(
         [

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from patterns.candidates import PATTERN_TYPES, PatternType
+from patterns.candidates import PatternType
 from pipelines.cli.options import as_of_option, instant_in_zone, store_option, user_option
+from pipelines.cli.pattern_type import PATTERN_TYPE, TYPE_NAMES
 
 if TYPE_CHECKING:
     from patterns.model import Pattern
@@ -35,10 +36,10 @@ def about_pattern(command: Callable[..., None]) -> click.Command:
 @click.option(
     "--type",
     "type",
-    type=click.Choice(PATTERN_TYPES),
+    type=PATTERN_TYPE,
     default="preference",
     show_default=True,
-    help="The type of pattern that it is.",
+    help=f"The type of pattern: {TYPE_NAMES}.",
 )
 @click.option(
     "--rule", metavar="JSON", help="The same for machines, so that behaviour can be held against it."
@@ -68,12 +69,12 @@ def remember(
       habitus remember "prefers tea"
       habitus remember "no meetings before 10:00" --type avoidance --until 2026-12-31
     """  # noqa: D301  click wants the control character
-    from pipelines.cli.rule_option import read_rule
+    from patterns.registry import rule_of
     from pipelines.store.context import clock_at
     from pipelines.store.store import Store
 
     end = instant_in_zone(until, "--until") if until is not None else None
-    said = read_rule(type, rule) if rule is not None else None
+    said = rule_of(type, rule).to_json() if rule is not None else None
     with Store(db, clock=clock_at(as_of)) as store:
         pattern = store.remember(text, type, user=user, rule=said, until=end, undo=undo)
     _confirm_word(pattern, "no longer remembered" if undo else "remembered")

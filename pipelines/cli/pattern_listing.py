@@ -10,9 +10,9 @@ import click
 import polars as pl
 from rich.console import Console
 
-from patterns.candidates import PATTERN_TYPES
 from patterns.model import STATUSES
 from pipelines.cli.pattern_table import print_table
+from pipelines.cli.pattern_type import PATTERN_TYPE, TYPE_NAMES
 from pipelines.detection import Detection
 from pipelines.text.counts import people_counted, plural
 from pipelines.text.markdown import to_markdown
@@ -40,9 +40,9 @@ _OPTIONS: tuple[Callable[[Command], Command], ...] = (
     click.option(
         "--type",
         "types",
-        type=click.Choice(PATTERN_TYPES),
+        type=PATTERN_TYPE,
         multiple=True,
-        help="Only patterns of this type. Repeatable.",
+        help=f"Only patterns of this type: {TYPE_NAMES}. Repeatable.",
     ),
     click.option(
         "--format",

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from patterns.inference.confidence import RECENT
 from patterns.model import Pattern
-from patterns.rules.statement import unit_of
+from patterns.registry import rule_of
 from pipelines.cli.pattern_table import COLOURS
 from pipelines.pattern_detail import Explained
 from pipelines.store.pattern_queries import Shown
@@ -62,7 +62,7 @@ def changes_of(shown: Shown) -> Iterator[str]:
         return
     pattern, outlook = shown.pattern, shown.behind.outlook.row(0, named=True)
     status = shown.behind.pattern.status  # by the figures alone
-    one, _ = unit_of(pattern.type, pattern.rule)
+    one, _ = rule_of(pattern.type, pattern.rule).unit
     if outlook["next_due"] is not None:
         verb = "was due" if outlook["next_due"] < shown.until else "next due"
         yield f"{verb} by {_day_and_time(outlook['next_due'])}"

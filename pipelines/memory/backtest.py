@@ -1,7 +1,7 @@
 """Backtest: of the predictions of each probability, how many came true?
 
 The past is played again. For each past day, patterns are detected from what was known when it began; those that were
-confirmed then predict the day; and what the day brought is counted by their rules (`patterns.rules.counting`). A day on which
+confirmed then predict the day; and what the day brought is counted by their rules (`patterns.count_rules`). A day on which
 the person left no trace says nothing.
 """
 
@@ -14,10 +14,10 @@ import numpy as np
 import polars as pl
 
 from observations.errors import SettingError
+from patterns.count_rules import count_rules
 from patterns.evaluate import evaluate
 from patterns.inference.significance import rate_interval
 from patterns.model import read_patterns
-from patterns.rules.counting import count_rules
 from patterns.settings import Settings
 from pipelines.memory.predict import MOST_DAYS, probability
 

@@ -1,7 +1,7 @@
 """Calibration: of the patterns that had a certain confidence at some time, how many held in the two weeks after it?
 
 The past is played again: patterns are detected as of a *cut*, with nothing later known, and their rules are counted on
-what came after it (`patterns.rules.counting`). A pattern **held** if it was kept on at least half of its opportunities in
+what came after it (`patterns.count_rules`). A pattern **held** if it was kept on at least half of its opportunities in
 those weeks; one with fewer than two opportunities is not asked, for silence is no evidence.
 
 ::
@@ -19,10 +19,10 @@ import numpy as np
 import polars as pl
 from scipy import special
 
+from patterns.count_rules import count_rules
 from patterns.evaluate import evaluate
 from patterns.inference.significance import rate_interval
 from patterns.model import PatternStatus
-from patterns.rules.counting import count_rules
 from patterns.settings import Settings
 from pipelines.parallel import PEOPLE_AT_ONCE, partitions
 

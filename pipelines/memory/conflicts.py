@@ -17,15 +17,13 @@ import numpy as np
 import orjson
 import polars as pl
 
-from observations.civil_time import WEEKDAYS
 from observations.features import with_features
-from patterns.eventlog.log import weekday_of
+from patterns.count_rules import count_rules
 from patterns.inference.significance import rate_interval
-from patterns.rules.counting import count_rules
-from patterns.rules.matching import Event, events_of
-from patterns.rules.recurrence import named
-from patterns.rules.sameness import minute_of
-from patterns.rules.where import Where
+from patterns.registry import rule_of
+from patterns.rules.choice_rules import ValueRule
+from patterns.rules.event import Event, events_of
+from patterns.rules.stated_rule import StatedRule
 from patterns.settings import Settings
 
 LATELY_DAYS = 90
@@ -36,8 +34,6 @@ LEAST_OPPORTUNITIES = 5
 
 HALF = 0.5
 """A rule is in doubt if it is kept less often than this, with 97.5 % certainty."""
-
-_TWO_YEARS = np.arange(20_000, 20_731, dtype=np.int64)
 
 Row = Mapping[str, Any]
 
@@ -66,7 +62,7 @@ def _with_count(row: Row) -> str:
 
 
 def _seldom_kept(row: Row, observations: pl.DataFrame, as_of: datetime, settings: Settings) -> Iterator[str]:
-    if "said" in row["rule"]:
+    if isinstance(rule_of(row["type"], row["rule"]), StatedRule):
         return
     asked = pl.DataFrame(
         {
@@ -82,58 +78,26 @@ def _seldom_kept(row: Row, observations: pl.DataFrame, as_of: datetime, settings
 
 
 def _contradicts(row: Row, other: Row, observations: pl.DataFrame) -> bool:
-    mine, its = row["rule"], other["rule"]
-    if "said" in mine:
-        prefers = row["type"] == other["type"] == "preference" and isinstance(its.get("value"), str)
-        return prefers and _names_another(row["statement"], its, observations)
-    if row["type"] == other["type"] == "preference":
-        return mine["feature"] == its["feature"] and _meet(mine["where"], its["where"]) and _apart(mine, its)
-    if (row["type"], other["type"]) == ("temporal", "avoidance"):
-        return _is_avoided(mine, its)
-    if (row["type"], other["type"]) == ("avoidance", "temporal"):
-        return _is_avoided(its, mine)
-    return False
+    mine, its = rule_of(row["type"], row["rule"]), rule_of(other["type"], other["rule"])
+    if isinstance(mine, StatedRule):
+        prefers = row["type"] == other["type"] == "preference"
+        return prefers and isinstance(its, ValueRule) and _names_another(row["statement"], its, observations)
+    return mine.contradicts(its) or its.contradicts(mine)
 
 
-def _meet(one: Row, other: Row) -> bool:
-    """Whether one context is within the other."""
-    return one.items() <= other.items() or other.items() <= one.items()
-
-
-def _apart(mine: Row, its: Row) -> bool:
-    """Whether no value keeps both rules."""
-    if "value" in mine and "value" in its:
-        return bool(mine["value"] != its["value"])
-    if "min" in mine and "min" in its:
-        return bool(mine["max"] < its["min"] or its["max"] < mine["min"])
-    return False
-
-
-def _is_avoided(timed: Row, avoided: Row) -> bool:
-    """Whether what is due at a time is of what is avoided then."""
-    where = timed["where"]
-    if any(where.get(name) != value for name, value in avoided["where"].items()):
+def _names_another(text: str, its: ValueRule, observations: pl.DataFrame) -> bool:
+    """True if the text names a value that was observed where the rule names another."""
+    if not isinstance(its.value, str) or _names(text, its.value):
         return False
-    if not minute_of(avoided["from"]) <= minute_of(timed["time"]) < minute_of(avoided["to"]):
-        return False
-    days = np.array([WEEKDAYS[day] in avoided["days"] for day in weekday_of(_TWO_YEARS)])
-    rules = named(timed["rrule"], timed.get("dtstart"))
-    return any(bool(np.any(rule.due(_TWO_YEARS) & days)) for rule in rules)
+    return any(_names(text, value) for value in _values(events_of(with_features(observations)), its))
 
 
-def _names_another(text: str, its: Row, observations: pl.DataFrame) -> bool:
-    """Whether the text names a value that was seen where the rule names another."""
-    if _names(text, its["value"]):
-        return False
-    events = events_of(with_features(observations))
-    return any(_names(text, value) for value in _values(events, its["where"], its["feature"]))
-
-
-def _values(events: Iterator[Event], where: Where, feature: str) -> set[str]:
+def _values(events: Iterator[Event], rule: ValueRule) -> set[str]:
+    """The texts of the rule's feature in its context."""
     found: set[str] = set()
     for event in events:
-        if event.matches(where):
-            for value in event.fields.get(feature, ()):
+        if event.matches(rule.where):
+            for value in event.fields.get(rule.feature, ()):
                 found.update(v for v in (value if isinstance(value, list) else [value]) if isinstance(v, str))
     return found
 

@@ -7,7 +7,7 @@
     dismissed    the pattern is hidden, until observations after the dismissal confirm it on their own
     pinned       the pattern comes first in the profile
 
-Feedback is about a behavior, not an id (`patterns.rules.sameness`). Without feedback the patterns of a person are
+Feedback is about a behavior, not an id (`patterns.rules.rule.Rule.is_same`). Without feedback the patterns of a person are
 returned unchanged; with feedback each pattern has ``words`` and ``doubts`` in addition to the fields of the contract.
 """
 
@@ -18,13 +18,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+import numpy as np
 import orjson
 import polars as pl
 
 from observations.civil_time import rfc_3339
+from patterns.count_rules import count_rules
 from patterns.evaluate import evaluate
+from patterns.inference.significance import rate_interval
 from patterns.pattern_frame import PATTERNS
-from patterns.rules.sameness import is_same
+from patterns.registry import rule_of
+from patterns.rules.rule import Rule
 from patterns.settings import Settings
 from pipelines.memory.conflicts import doubts_of
 from pipelines.memory.feedback_record import FeedbackRecord
@@ -87,7 +91,7 @@ def is_about(record: FeedbackRecord, row: Mapping[str, Any]) -> bool:
     return (
         observed
         and record.about["type"] == row["type"]
-        and is_same(row["type"], record.about["rule"], row["rule"])
+        and rule_of(row["type"], record.about["rule"]).is_same(rule_of(row["type"], row["rule"]))
     )
 
 
@@ -110,7 +114,9 @@ def _apply_to_one(
     with_dismissed: bool,
 ) -> list[Row]:
     """The patterns of one person with their feedback applied."""
-    explicit = [_explicit(record, observations, as_of) for record in feedback if record.kind == "remembered"]
+    explicit = [
+        _explicit(record, observations, as_of, settings) for record in feedback if record.kind == "remembered"
+    ]
     confirmed = [record for record in feedback if record.kind == "confirmed"]
     rows = [*rows, *_kept(rows, confirmed), *explicit]
     for row in rows:
@@ -133,10 +139,13 @@ def _apply_to_one(
     return rows if with_dismissed else left
 
 
-def _explicit(record: FeedbackRecord, observations: pl.DataFrame, as_of: datetime) -> Row:
+def _explicit(record: FeedbackRecord, observations: pl.DataFrame, as_of: datetime, settings: Settings) -> Row:
+    """A remembered pattern; how often its rule was kept is counted over all observations."""
     about, at = record.about, stamp(record.at, observations)
     until = about["until"]
     is_over = until is not None and datetime.fromisoformat(until) <= as_of
+    support, opportunities = _counted(record, observations, as_of, settings)
+    low, high = rate_interval(np.array([float(support)]), np.array([float(opportunities)]))
     return {
         "id": record.pattern,
         "user_id": record.user,
@@ -146,11 +155,11 @@ def _explicit(record: FeedbackRecord, observations: pl.DataFrame, as_of: datetim
         "status": "expired" if is_over else "confirmed",
         "confidence": 0.0 if is_over else 1.0,
         "components": {"count": 1.0, "recency": 1.0, "consistency": 1.0, "span": 1.0},
-        "support": 0,
-        "opportunities": 0,
+        "support": support,
+        "opportunities": opportunities,
         "contradictions": 0,
         "p_value": 1.0,
-        "rate_interval": [0.0, 1.0],
+        "rate_interval": [float(low[0]), float(high[0])],
         "lacks": [],
         "first_seen": at,
         "last_seen": at,
@@ -162,6 +171,27 @@ def _explicit(record: FeedbackRecord, observations: pl.DataFrame, as_of: datetim
         "words": [],
         "doubts": [],
     }
+
+
+def _counted(
+    record: FeedbackRecord, observations: pl.DataFrame, as_of: datetime, settings: Settings
+) -> tuple[int, int]:
+    """How often a remembered rule was kept, of how many opportunities; (0, 0) for a sentence without a rule."""
+    if observations.is_empty() or "said" in record.about["rule"]:
+        return 0, 0
+    asked = pl.DataFrame(
+        {
+            "id": record.pattern,
+            "user_id": record.user,
+            "type": record.about["type"],
+            "rule": orjson.dumps(record.about["rule"]).decode(),
+        }
+    )
+    since = observations.get_column("at").min()
+    assert isinstance(since, datetime), "there are observations"
+    counts = count_rules(observations, asked, since - timedelta(days=1), as_of, settings)
+    support, opportunities = counts.select("support", "opportunities").row(0)
+    return int(support), int(opportunities)
 
 
 def _kept(rows: Sequence[Row], confirmed: Iterable[FeedbackRecord]) -> list[Row]:
@@ -192,21 +222,21 @@ class _Reconfirmed:
 
     def __init__(self, observations: pl.DataFrame, as_of: datetime, settings: Settings) -> None:
         self._observations, self._as_of, self._settings = observations, as_of, settings
-        self._found: dict[datetime, list[tuple[str, dict[str, Any]]]] = {}
+        self._found: dict[datetime, list[tuple[str, Rule]]] = {}
 
     def __call__(self, record: FeedbackRecord, row: Row) -> bool:
         if row["source"] == "explicit" or datetime.fromisoformat(row["last_seen"]) <= record.at:
             return False
         return any(
-            type == row["type"] and is_same(type, rule, row["rule"])
+            type == row["type"] and rule.is_same(rule_of(type, row["rule"]))
             for type, rule in self._confirmed(record.at)
         )
 
-    def _confirmed(self, since: datetime) -> list[tuple[str, dict[str, Any]]]:
+    def _confirmed(self, since: datetime) -> list[tuple[str, Rule]]:
         if since not in self._found:
             after = self._observations.filter(pl.col("at") > since)
             found = evaluate(after, self._as_of, self._settings).filter(pl.col("status") == "confirmed")
             self._found[since] = [
-                (type, orjson.loads(rule)) for type, rule in found.select("type", "rule").rows()
+                (type, rule_of(type, rule)) for type, rule in found.select("type", "rule").rows()
             ]
         return self._found[since]

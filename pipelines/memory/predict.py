@@ -13,11 +13,10 @@ people, a third of whom stopped two of their habits, the log loss of 331 predict
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, time, timedelta, tzinfo
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from datetime import timezone as fixed
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -26,10 +25,11 @@ from observations.civil_time import to_instant, zone
 from observations.errors import SettingError
 from observations.features import with_features
 from patterns.model import Pattern, read_patterns
-from patterns.rules.matching import Event, events_of, reach, waiting_since
-from patterns.rules.phrases import does
-from patterns.rules.recurrence import named
-from patterns.rules.sameness import minute_of
+from patterns.registry import rule_of
+from patterns.rules.event import Event, events_of
+from patterns.rules.phrases import subject
+from patterns.rules.temporal_rule import TemporalRule
+from patterns.rules.workflow_rule import WorkflowRule
 from patterns.settings import Settings
 from pipelines.text.sanitize import plain
 
@@ -83,17 +83,13 @@ def predictions(
     """
     if not 1 <= days <= MOST_DAYS:
         raise SettingError(f"predictions reach from 1 to {MOST_DAYS} days ahead, not {days}")
-    confirmed = patterns.filter(
-        (pl.col("status") == "confirmed")
-        & pl.col("type").is_in(["temporal", "workflow"])
-        & (pl.col("source") != "explicit")
-    )
+    confirmed = patterns.filter(pl.col("status") == "confirmed")
     found: list[Prediction] = []
     for pattern in read_patterns(confirmed):
         own = observations.filter(pl.col("user_id") == pattern.user_id)
         if own.height:
             ahead = _Ahead(pattern, own, as_of, settings)
-            found += ahead.due(days) if pattern.type == "temporal" else ahead.running()
+            found += ahead.predicted(days)
     return sorted(found, key=lambda p: (p.at, p.user_id, -p.probability, p.pattern_id))
 
 
@@ -117,43 +113,49 @@ class _Ahead:
         self, pattern: Pattern, observations: pl.DataFrame, as_of: datetime, settings: Settings
     ) -> None:
         self._pattern, self._observations = pattern, observations
-        self._rule: Mapping[str, Any] = pattern.rule
+        self._rule = rule_of(pattern.type, pattern.rule)
         self._zone = zone_of(observations)
         self._now = as_of.astimezone(self._zone).replace(tzinfo=None)
         self._probability = round(probability(pattern, settings), 4)
 
+    def predicted(self, days: int) -> Iterator[Prediction]:
+        """What the rule says of the coming days; nothing where it does not say when."""
+        if isinstance(self._rule, TemporalRule):
+            yield from self.due(days)
+        elif isinstance(self._rule, WorkflowRule):
+            yield from self.running()
+
     def due(self, days: int) -> Iterator[Prediction]:
-        """The dates of a recurrence, but for one that was kept already."""
-        minute, begins = minute_of(self._rule["time"]), minute_of(self._rule.get("day_starts_at", "00:00"))
-        night = timedelta(days=1) if minute < begins else timedelta()
-        today = datetime.combine(self._now.date(), time()) - timedelta(days=1)
-        tolerance = timedelta(minutes=float(self._rule["tolerance_minutes"]))
-        kept = self._pattern.last_seen.replace(tzinfo=None)
-        minutes = self._usual_minutes()
-        for day in (today + timedelta(days=n) for n in range(days + 3)):
-            at = day + night + timedelta(minutes=minute)
-            is_ahead = self._now < at <= self._now + timedelta(days=days)
-            if is_ahead and self._is_due(day) and abs(kept - at) > tolerance:
-                what = does(self._rule["where"]).removeprefix("has ")
-                yield self._prediction(at, at + tolerance, what, minutes)
+        """The next dates of a rule that names dates, without one that is kept already."""
+        rule = self._rule
+        assert isinstance(rule, TemporalRule), "a rule with dates"
+        kept, minutes = self._pattern.last_seen.replace(tzinfo=None), self._usual_minutes()
+        horizon = self._now + timedelta(days=days)
+        for day in self._due_days(days):
+            for begin, at, end in rule.windows(day):
+                # A time is ahead until it has come; a whole day, until it is over.
+                is_ahead = (self._now < at if rule.clocks else self._now < end) and at <= horizon
+                if is_ahead and not begin <= kept <= end:
+                    yield self._prediction(max(at, self._now), end, subject(rule.where), minutes)
+
+    def _due_days(self, days: int) -> list[date]:
+        """The days named by the rule from yesterday on."""
+        first = self._now.date() - timedelta(days=1)
+        ahead = np.arange(days + 3, dtype=np.int64) + (first - _EPOCH.date()).days
+        return [first + timedelta(days=n) for n in np.flatnonzero(self._rule.is_due(ahead)).tolist()]
 
     def running(self) -> Iterator[Prediction]:
         """The last step of a workflow whose other steps were seen."""
-        since = self._now - reach("workflow", self._rule)
+        rule = self._rule
+        assert isinstance(rule, WorkflowRule), "a rule with steps"
+        since = self._now - rule.reach
         lately = with_features(
             self._observations.filter(pl.col("local") >= since, pl.col("actor") == "user").sort("at", "id")
         )
         events: list[Event] = list(events_of(lately)) if lately.height else []
-        begun = waiting_since(self._rule, events, self._now)
+        begun = rule.waiting_since(events, self._now)
         if begun is not None:
-            end = begun + timedelta(minutes=float(self._rule["within_minutes"]))
-            what = does(self._rule["steps"][-1], once=True).removeprefix("has ")
-            yield self._prediction(self._now, end, what, None)
-
-    def _is_due(self, day: datetime) -> bool:
-        number = np.array([(day - _EPOCH).days], dtype=np.int64)
-        rules = named(self._rule["rrule"], self._rule.get("dtstart"))
-        return any(bool(rule.due(number)[0]) for rule in rules)
+            yield self._prediction(self._now, begun + rule.within, subject(rule.judged, once=True), None)
 
     def _usual_minutes(self) -> float | None:
         """The median length of the events that show it."""

@@ -17,12 +17,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import polars as pl
 
 from patterns.model import Pattern, read_patterns
-from patterns.rules.statement import statement
+from patterns.registry import rule_of
+from patterns.rules.rule import Rule
 from patterns.settings import Settings
 from pipelines.memory.profile import Entry, Profile, words_of
 from pipelines.text.sanitize import plain, shortened
@@ -32,9 +32,6 @@ LONGEST_VALUE = 40
 
 LONGEST_STATEMENT = 200
 """Characters of a sentence."""
-
-_OURS = frozenset({"rrule", "dtstart", "time", "from", "to", "day_starts_at"})
-"""Fields of a rule whose values nobody else wrote."""
 
 _MARKUP = re.compile(r"[`*#<>\[\]{}|\\~\"“”„«»]|(?<!\w)_+|_+(?!\w)")
 _PLAIN = re.compile(r"[\w.@+:/&'’–-]+(?: [\w.@+:/&'’–-]+){0,2}")
@@ -67,15 +64,15 @@ def _order(pattern: Pattern, settings: Settings) -> tuple[object, ...]:
         "pinned" not in pattern.words,
         pattern.source == "declared",
         -round(established, 1),
-        -_conditions(pattern.rule),
+        -_conditions(rule_of(pattern.type, pattern.rule)),
         pattern.statement,
         pattern.id,
     )
 
 
-def _conditions(rule: Mapping[str, Any]) -> int:
+def _conditions(rule: Rule) -> int:
     """How many conditions the rule has on what it is about."""
-    return sum(len(where) for where in rule.get("steps", [rule.get("where", {})]))
+    return sum(len(where) for where in rule.wheres)
 
 
 def _entry(pattern: Pattern) -> Entry:
@@ -88,24 +85,16 @@ def cleaned_statement(pattern: Pattern) -> str:
     """The sentence of a pattern, fit to stand in a prompt."""
     if pattern.source == "explicit":
         return shortened(_unmarked(pattern.statement), LONGEST_STATEMENT)
-    return shortened(plain(statement(pattern.type, _cleaned(pattern.rule))), LONGEST_STATEMENT)
+    rule = rule_of(pattern.type, pattern.rule).reworded(
+        lambda _where, _field, value: _cleaned(value), _cleaned
+    )
+    return shortened(plain(rule.sentence()), LONGEST_STATEMENT)
 
 
-def _cleaned(rule: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        _unmarked(name): value if name in _OURS else _cleaned_value(value) for name, value in rule.items()
-    }
-
-
-def _cleaned_value(value: Any) -> Any:
-    if isinstance(value, str):
-        text = shortened(_unmarked(value), LONGEST_VALUE)
-        return text if _PLAIN.fullmatch(text) else f"“{text}”"
-    if isinstance(value, Mapping):
-        return {_unmarked(name): _cleaned_value(inner) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [_cleaned_value(inner) for inner in value]
-    return value
+def _cleaned(text: str) -> str:
+    """A text from the data: short, without markup, quoted where it is more than a few plain words."""
+    short = shortened(_unmarked(text), LONGEST_VALUE)
+    return short if _PLAIN.fullmatch(short) else f"“{short}”"
 
 
 def _unmarked(text: str) -> str:

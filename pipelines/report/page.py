@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from observations.ingest.read_report import ReadingReport
-from patterns.candidates import PATTERN_TYPES
 from patterns.explain import Explanation
+from patterns.registry import KINDS
 from patterns.settings import Settings
-from pipelines.report.person_section import TITLES, Room, portraits_of
+from pipelines.report.person_section import Room, portraits_of
 from pipelines.report.redaction import Names, redacted_explanation, redacted_observations, redacted_reading
 from pipelines.report.templates import environment, style
 
@@ -114,7 +114,7 @@ def _rendered(whole: Findings, room: Room, title: str, redact: bool) -> str:
             sources=list(whole.reading.sources.values()),
             as_of=max(ends).date() if ends else None,
             settings=whole.settings,
-            types=[(name, TITLES[name][0]) for name in PATTERN_TYPES],
+            types=[(kind.type, kind.heading) for kind in KINDS],
             total=whole.explanation.patterns.height,
             redacted=redact,
         )

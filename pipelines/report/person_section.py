@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from patterns.explain import Explanation
 from patterns.model import STATUSES, Pattern, read_patterns
+from patterns.registry import KINDS
 from patterns.settings import Settings
 from pipelines.report.cards import Card, ahead_of, cards_of, changes_of
 from pipelines.report.summary_facts import (
@@ -27,14 +28,6 @@ from pipelines.wall_clock import wall_clock
 
 SPANS_SHOWN = 40
 """Patterns in the picture of all patterns through time."""
-
-TITLES = {
-    "temporal": ("Times", "things that happen at a time"),
-    "workflow": ("Workflows", "things that follow one another"),
-    "preference": ("Preferences", "how things are done"),
-    "relationship": ("People", "who takes part in what"),
-    "avoidance": ("Never", "hours and days without something"),
-}
 
 
 @dataclass
@@ -178,12 +171,12 @@ def _portrait(
 
 def _groups(patterns: Sequence[Pattern], details: dict[str, Detail]) -> list[Group]:
     groups = []
-    for kind, (title, subtitle) in TITLES.items():
-        mine = [p for p in patterns if p.type == kind and p.status == "confirmed"]
+    for kind in KINDS:
+        mine = [p for p in patterns if p.type == kind.type and p.status == "confirmed"]
         # What only restates the calendar comes after what was learned.
         mine.sort(key=lambda p: p.source == "declared")
         if mine:
-            groups.append(Group(title, subtitle, tuple(details[p.id] for p in mine)))
+            groups.append(Group(kind.heading, kind.about, tuple(details[p.id] for p in mine)))
     return groups
 
 

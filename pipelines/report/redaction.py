@@ -6,11 +6,9 @@ from the rule, so that nothing of the old sentence can be left.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
 from string import ascii_uppercase
-from typing import Any
 
 import orjson
 import polars as pl
@@ -19,8 +17,10 @@ from observations.ingest.read_report import ReadingReport, SourceReport
 from observations.schema import BASE
 from patterns.eventlog.subjects import WHO
 from patterns.explain import Explanation
+from patterns.registry import rule_of
 from patterns.rules.phrases import is_place, spoken
-from patterns.rules.statement import statement
+from patterns.rules.rule import Rule
+from patterns.rules.where import Where
 
 _TITLES = ("title", "subject", "kind", "label", "labels")
 _COMMANDS = ("subcommand", "program", "command", "app")
@@ -52,33 +52,25 @@ class Names:
             self.words[key] = f"{kind} {number if kind in ('Person', 'Source') else _letters(number)}"
         return self.words[key]
 
-    def where(self, where: Mapping[str, str]) -> dict[str, str]:
-        """A `where` with its values replaced; the type stays, and the action of a type that is known."""
-        stays = ("type", "action") if where.get("type") in _KNOWN_TYPES else ("type",)
-        return {f: v if f in stays else self.of(f, v) for f, v in where.items()}
-
-    def rule(self, rule: Mapping[str, Any]) -> dict[str, Any]:
+    def rule(self, rule: Rule) -> Rule:
         """A rule with every word from the data replaced; times, days and numbers stay."""
-        new = dict(rule)
-        if "where" in new:
-            new["where"] = self.where(new["where"])
-        if "steps" in new:
-            new["steps"] = [self.where(step) for step in new["steps"]]
-        if isinstance(new.get("value"), str):
-            new["value"] = self.of(str(new["feature"]), new["value"])
-        return new
+        return rule.reworded(self._in_where)
+
+    def _in_where(self, where: Where, field: str, value: str) -> str:
+        """The word for a value of a rule; the type stays, and the action of a type that is known."""
+        stays = ("type", "action") if where.get("type") in _KNOWN_TYPES else ("type",)
+        return value if field in (*stays, "day_of_week", "time_of_day") else self.of(field, value)
 
 
 def redacted_explanation(explanation: Explanation, names: Names) -> Explanation:
     """The explanation with people and rules renamed and the sentences said anew."""
     found = explanation.patterns
     users = [names.of("user", user) for user in found.get_column("user_id")]
-    kinds = found.get_column("type").to_list()
-    rules = [names.rule(orjson.loads(rule)) for rule in found.get_column("rule")]
+    rules = [names.rule(rule_of(*row)) for row in found.select("type", "rule").iter_rows()]
     patterns = found.with_columns(
         user_id=pl.Series(users, dtype=pl.String),
-        rule=pl.Series([orjson.dumps(rule).decode() for rule in rules], dtype=pl.String),
-        statement=pl.Series([statement(k, r) for k, r in zip(kinds, rules, strict=True)], dtype=pl.String),
+        rule=pl.Series([orjson.dumps(rule.to_json()).decode() for rule in rules], dtype=pl.String),
+        statement=pl.Series([rule.sentence() for rule in rules], dtype=pl.String),
     )
     others = (
         _renamed(f, names) for f in (explanation.opportunities, explanation.journal, explanation.outlook)

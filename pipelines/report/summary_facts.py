@@ -7,15 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from itertools import pairwise
-from typing import cast
 
 import polars as pl
 
-from observations.civil_time import WEEKDAYS, format_clock
+from observations.civil_time import WEEKDAYS, format_clock, parse_clock
 from patterns.explain import Explanation
 from patterns.model import Pattern
-from patterns.rules.phrases import does, things
-from patterns.rules.recurrence import BYDAY
+from patterns.registry import rule_of
+from patterns.rules.avoidance_rule import AvoidanceRule
+from patterns.rules.phrases import subject, things
+from patterns.rules.phrases_of_time import WIDE_MINUTES
+from patterns.rules.temporal_rule import TemporalRule
 
 LATELY = timedelta(days=28)
 """What changed within so many days is said to have changed lately."""
@@ -25,12 +27,6 @@ GAP_DAYS = 4
 
 _LONG_GAP = 4
 """A gap is long for a person if it is so many times the mean time between their days."""
-
-_LOOSELY = 45
-"""Minutes of tolerance from which a time is said as a span; the sentence does so too."""
-
-Where = Mapping[str, str]
-
 
 # --- the week -------------------------------------------------------------------------------------------------
 
@@ -64,51 +60,46 @@ def timetable(patterns: Sequence[Pattern]) -> Timetable:
     for pattern in patterns:
         if pattern.status != "confirmed":
             continue
-        if pattern.type == "temporal":
-            due = _weekdays_of(cast(str, pattern.rule["rrule"]))
-            for name in due:
-                days[name].append(_timed(pattern.rule))
-            if not due:
+        rule = rule_of(pattern.type, pattern.rule)
+        if isinstance(rule, TemporalRule):
+            for name in rule.weekdays:
+                days[name] += _timed(rule)
+            if not rule.weekdays:
                 beyond.append(pattern.statement)
-        elif pattern.type == "avoidance":
-            avoided = cast(Sequence[str], pattern.rule["days"])
-            if len(avoided) == len(WEEKDAYS) or not pattern.rule["where"]:
-                beyond.append(pattern.statement)
-            else:
-                for name in avoided:
-                    days[name].append(_never(pattern.rule))
+        elif isinstance(rule, AvoidanceRule) and len(rule.days) < len(WEEKDAYS) and rule.where:
+            for name in rule.days:
+                days[name].append(_never(rule))
+        elif pattern.type in ("temporal", "avoidance"):
+            beyond.append(pattern.statement)
     return Timetable(
         tuple((name.capitalize(), tuple(sorted(set(entries)))) for name, entries in days.items()),
         tuple(beyond),
     )
 
 
-def _weekdays_of(rrule: str) -> list[str]:
-    """The weekdays of a rule that follows the week; none if it follows the month."""
-    parts = dict(part.split("=", 1) for part in rrule.split(";"))
-    if parts["FREQ"] == "DAILY":
-        return list(WEEKDAYS)
-    if parts["FREQ"] == "MONTHLY":
-        return []
-    return [WEEKDAYS[BYDAY.index(name)] for name in parts["BYDAY"].split(",")]
+def _timed(rule: TemporalRule) -> list[Entry]:
+    """One entry for each time of the rule."""
+    what, tolerance = _capital(subject(rule.where)), rule.tolerance_minutes or 0
+    note = "not every week" if "INTERVAL=" in str(rule.rrule) else ""
+    if not rule.clocks:
+        return [Entry(0, "any time", what, note)]
+    wide = tolerance >= WIDE_MINUTES
+    return [
+        Entry(
+            minute - tolerance * wide,
+            f"{format_clock(minute - tolerance)}–{format_clock(minute + tolerance)}"
+            if wide
+            else format_clock(minute),
+            what,
+            note,
+        )
+        for minute in rule.clocks
+    ]
 
 
-def _timed(rule: Mapping[str, object]) -> Entry:
-    time, tolerance = cast(str, rule["time"]), cast(int, rule["tolerance_minutes"])
-    minute = int(time[:2]) * 60 + int(time[3:])
-    loosely = tolerance >= _LOOSELY
-    when = f"{format_clock(minute - tolerance)}–{format_clock(minute + tolerance)}" if loosely else time
-    what = does(cast(Where, rule["where"])).removeprefix("has ")
-    interval = "INTERVAL=" in cast(str, rule["rrule"])
-    return Entry(minute - tolerance * loosely, when, _capital(what), "not every week" if interval else "")
-
-
-def _never(rule: Mapping[str, object]) -> Entry:
-    begin, end = cast(str, rule["from"]), cast(str, rule["to"])
-    when = "all day" if (begin, end) == ("00:00", "24:00") else f"{begin}–{end}"
-    return Entry(
-        int(begin[:2]) * 60 + int(begin[3:]), when, f"No {things(cast(Where, rule['where']))}", never=True
-    )
+def _never(rule: AvoidanceRule) -> Entry:
+    when = "all day" if rule.is_whole_day else f"{rule.begin}–{rule.end}"
+    return Entry(parse_clock(rule.begin), when, f"No {things(rule.where)}", never=True)
 
 
 def _capital(text: str) -> str:

@@ -1,7 +1,7 @@
 """Provisional status changes: what one new observation changes, before a full evaluation.
 
 An evaluation stores, for each pattern, the status it would have after one more support or one more miss
-(`patterns.explain`). A new observation that is that support or miss (`patterns.rules.matching`) is reported at once,
+(`patterns.explain`). A new observation that is that support or miss (`Rule.outcomes`) is reported at once,
 in a time that does not depend on the size of the store. The evaluation that follows may correct it.
 """
 
@@ -17,7 +17,10 @@ from sqlalchemy import Connection, and_, bindparam, exists, or_, select
 
 from observations.civil_time import rfc_3339
 from observations.features import with_features
-from patterns.rules.matching import Event, events_of, hangs_on_derived, outcome, reach
+from patterns.registry import rule_of
+from patterns.rules.event import Event, events_of
+from patterns.rules.rule import Rule
+from patterns.rules.workflow_rule import WorkflowRule
 from pipelines.store.database.observation_queries import read_observations, read_people
 from pipelines.store.database.schema import feedback, notified, patterns, people
 from pipelines.store.status_change import Change
@@ -84,7 +87,7 @@ def _events(new: pl.DataFrame, open_ones: Mapping[str, list[_Open]]) -> Iterator
     needed = [
         number
         for number, (user, event) in enumerate(zip(users, plain, strict=True))
-        if any(hangs_on_derived(one.pattern["rule"], event) for one in open_ones.get(user, []))
+        if any(one.rule.needs_derived(event) for one in open_ones.get(user, []))
     ]
     if needed:
         derived = events_of(with_features(new[needed], join_similar=len(needed) > 1))
@@ -98,6 +101,7 @@ class _Open:
 
     def __init__(self, json: str, before: str, if_kept: str | None, if_missed: str | None) -> None:
         self.pattern: dict[str, Any] = orjson.loads(json)
+        self.rule = rule_of(self.pattern["type"], self.pattern["rule"])
         self.before = before
         self.after = {True: if_kept, False: if_missed}
         self.last_seen = datetime.fromisoformat(self.pattern["last_seen"]).replace(tzinfo=None)
@@ -116,13 +120,11 @@ def _change(connection: Connection, pattern: _Open, row: Mapping[str, Any], even
     said = pattern.pattern
     if event.local - pattern.last_seen < _OCCASION:
         return None  # late, or the same occasion
-    if said["type"] == "temporal" and event.local.date() == pattern.last_seen.date():
-        return None  # a due day counts once
-    before: list[Event] = []
-    if said["type"] == "workflow" and event.matches(said["rule"]["steps"][-1]):
-        before = list(_before(connection, row, event, reach(said["type"], said["rule"])))
-    kept = outcome(said["type"], said["rule"], event, before)
-    if kept is None or pattern.after[kept] in (None, pattern.before):
+    settled = _settled(connection, pattern.rule, row, event)
+    if not settled:
+        return None
+    kept = settled[0]
+    if pattern.after[kept] in (None, pattern.before):
         return None
     return Change(
         user_id=said["user_id"],
@@ -136,6 +138,15 @@ def _change(connection: Connection, pattern: _Open, row: Mapping[str, Any], even
         confidence=said["confidence"],
         provisional=True,
     )
+
+
+def _settled(connection: Connection, rule: Rule, row: Mapping[str, Any], event: Event) -> tuple[bool, ...]:
+    """The opportunities that the event settles. Earlier events are read only where they can matter."""
+    may_settle = event.matches(rule.judged) if isinstance(rule, WorkflowRule) else bool(rule.outcomes(event))
+    if not may_settle:
+        return ()
+    before = list(_before(connection, row, event, rule.reach)) if rule.reach else []
+    return rule.outcomes(event, before)
 
 
 def _before(connection: Connection, row: Mapping[str, Any], event: Event, span: timedelta) -> Iterator[Event]:

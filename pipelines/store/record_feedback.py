@@ -6,14 +6,12 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-import orjson
-
 from observations.errors import SettingError
 from observations.privacy.redact import redact
 from patterns.candidates import PatternType
 from patterns.model import Pattern
 from patterns.pattern_frame import PATTERNS
-from pipelines.cli.rule_option import read_rule
+from patterns.registry import rule_of
 from pipelines.memory.feedback import explicit_id
 from pipelines.memory.feedback_record import FeedbackKind, FeedbackRecord
 from pipelines.store.context import StoreContext
@@ -52,9 +50,7 @@ class FeedbackRecorder:
         about = {
             "type": type,
             "statement": statement,
-            "rule": {"where": {}, "said": statement}
-            if rule is None
-            else read_rule(type, orjson.dumps(rule).decode()),
+            "rule": rule_of(type, {"where": {}, "said": statement} if rule is None else rule).to_json(),
             "until": None if until is None else until.isoformat(timespec="seconds"),
         }
         record = FeedbackRecord(user, explicit_id(user, type, statement), "remembered", now, about)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import Any
 
 import polars as pl
 
 from observations.features import with_features
 from patterns.model import Pattern
-from patterns.rules.matching import events_of, outcome
+from patterns.registry import rule_of
+from patterns.rules.event import events_of
 from pipelines.text.sanitize import plain, shortened
 
 _TITLE = 60
@@ -18,9 +18,6 @@ _TITLE = 60
 
 _TITLES = ("title", "subject", "command", "program", "app", "url", "category")
 """Features by which a person knows an observation again, the most telling first."""
-
-_OF_ONE_EVENT = ("preference", "relationship")
-"""Types whose opportunities are events, whether they keep the rule or not."""
 
 
 def examples(
@@ -39,7 +36,11 @@ def examples(
     titles = titles_of(
         observed.filter(pl.col("id").is_in(rows.get_column("observation").drop_nulls().to_list()))
     )
-    broken = {} if kept or pattern.type not in _OF_ONE_EVENT else _broken(pattern, observed, rows)
+    broken = (
+        {}
+        if kept or rule_of(pattern.type, pattern.rule).feature_name is None
+        else _broken(pattern, observed, rows)
+    )
     for local, observation in rows.select("local", "observation").iter_rows():
         seen = titles.get(observation)
         if pattern.type == "avoidance" and kept:
@@ -69,12 +70,12 @@ def _broken(pattern: Pattern, observed: pl.DataFrame, rows: pl.DataFrame) -> dic
     if then.is_empty():
         return {}
     found: dict[datetime, str] = {}
-    rule: Mapping[str, Any] = pattern.rule
-    titles = titles_of(then)
+    rule = rule_of(pattern.type, pattern.rule)
+    feature, titles = rule.feature_name or "", titles_of(then)
     for id, event in zip(then.get_column("id"), events_of(with_features(then)), strict=True):
-        if outcome(pattern.type, rule, event) is False:
-            values = ", ".join(plain(_said(value)) for value in event.fields[rule["feature"]])
-            found[event.local] = f"{titles[id]} ({rule['feature']}: {shortened(values, _TITLE) or 'nobody'})"
+        if False in rule.outcomes(event):
+            values = ", ".join(plain(_said(value)) for value in event.fields[feature])
+            found[event.local] = f"{titles[id]} ({feature}: {shortened(values, _TITLE) or 'nobody'})"
     return found
 
 

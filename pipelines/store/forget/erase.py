@@ -22,7 +22,7 @@ from sqlalchemy import Connection, Table, bindparam, delete, func, select, updat
 from observations.schema import concat_observations, unique_observations
 from patterns.evaluate import evaluate
 from patterns.model import write_patterns
-from patterns.rules.sameness import is_same
+from patterns.registry import rule_of
 from patterns.settings import Settings
 from pipelines.parallel import PEOPLE_AT_ONCE
 from pipelines.store.database.codec import encode
@@ -300,7 +300,9 @@ def _names(filtered: Filtered) -> set[str]:
 
 def _is_same(one: Pattern, other: Pattern) -> bool:
     return bool(
-        one["type"] == other["type"] and one["rule"] and is_same(one["type"], one["rule"], other["rule"])
+        one["type"] == other["type"]
+        and one["rule"]
+        and rule_of(one["type"], one["rule"]).is_same(rule_of(other["type"], other["rule"]))
     )
 
 

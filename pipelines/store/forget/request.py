@@ -13,7 +13,7 @@ from sqlalchemy import Connection, func, select, true
 
 from observations.errors import SettingError
 from patterns.explain import explain
-from patterns.rules.sameness import is_same
+from patterns.registry import rule_of
 from patterns.settings import Settings
 from pipelines.store.database.instants import as_number
 from pipelines.store.database.observation_queries import Person, read_observations, read_people
@@ -174,7 +174,7 @@ def _evidence(
 ) -> list[str]:
     """Ids of the observations that support a pattern, and of those that would support it without these."""
     frame = read_observations(connection, [person], now)
-    type, rule = pattern["type"], pattern["rule"]
+    type, rule = pattern["type"], rule_of(pattern["type"], pattern["rule"])
     ids: set[str] = set()
     for _ in range(_ROUNDS):
         left = frame.filter(~pl.col("id").is_in(list(ids)))
@@ -182,7 +182,7 @@ def _evidence(
             break
         found = explain(left, now, settings)
         named = found.patterns.filter(pl.col("type") == type).select("id", "rule").iter_rows()
-        same = [id for id, json in named if is_same(type, rule, orjson.loads(json))]
+        same = [id for id, json in named if rule.is_same(rule_of(type, json))]
         kept = found.opportunities.filter(pl.col("kept") & pl.col("pattern_id").is_in(same))
         new = set(kept.get_column("observation").drop_nulls()) - ids
         if not new:
