@@ -116,7 +116,8 @@ def is_more_than_chance(pattern: Pattern, null: float, hypotheses: float, settin
     tail = beta.cdf(null, k, n - k + 1) if k > 0 else 1.0
     margin = pattern.support / pattern.opportunities - null
     return bool(
-        tail <= settings.false_confirmation_rate / max(hypotheses, 1) and margin >= settings.distinct_margin
+        tail <= settings.false_confirmation_rate / 5 / max(hypotheses, 1)
+        and margin >= settings.distinct_margin
     )
 
 

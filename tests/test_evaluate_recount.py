@@ -10,9 +10,8 @@ from typing import Any
 import orjson
 import pytest
 
-from patterns.candidates import PATTERN_TYPES
 from patterns.evaluate import evaluate
-from patterns.registry import DETECTORS
+from patterns.registry import DETECTORS, PATTERN_TYPES
 from tests.recount import as_events, recount
 from tests.simulate import creature_of_habit, nobody_in_particular, somebody_untidy
 

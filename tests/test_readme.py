@@ -14,9 +14,8 @@ import pytest
 from click.testing import CliRunner
 
 import patterns.settings
-from patterns.candidates import PATTERN_TYPES
 from patterns.inference.significance import CERTAINTY
-from patterns.registry import kind_of
+from patterns.registry import PATTERN_TYPES, kind_of
 from pipelines import detect
 from pipelines.cli.config import Settings
 from pipelines.cli.main import COMMANDS, main
