@@ -23,6 +23,7 @@ from pipelines.cli.main import main
 from pipelines.memory.profile import MOST_BYTES, MOST_TOKENS, Entry, Profile, tokens
 from pipelines.memory.profile_ranking import cleaned_statement, profile_of
 from pipelines.store import ALL_USERS, evaluation
+from pipelines.store.fast_profile import read_cached_profile
 from tests import simulate
 from tests.simulate import every
 
@@ -112,9 +113,7 @@ def test_no_time_of_day_and_no_number_that_decays(store: Store, now: list[dateti
 
 def test_topics_are_looked_for_in_sentences_and_rules(store: Store) -> None:
     found = store.profile()
-    assert [e.statement for e in found.about("TEA, please").entries] == [
-        "Tea on Mon and Thu at 07:00"
-    ]
+    assert [e.statement for e in found.about("TEA, please").entries] == ["Tea on Mon and Thu at 07:00"]
     assert [e.statement for e in found.about("run").entries] == ["Run daily at 12:00"]
     assert len(found.about("calendars").entries) == 2  # of the rule: its type
     assert found.about("unheard of").entries == ()
@@ -365,3 +364,10 @@ def test_on_the_command_line(store: Store, tmp_path: Path) -> None:
     assert "Nothing is confirmed yet." in shown
     empty = CliRunner().invoke(main, ["profile", "--db", str(tmp_path / "new.db")])
     assert empty.stderr.endswith("new.db: is empty; habitus observe and habitus sync fill it\n")
+
+
+def test_a_profile_of_the_past_is_not_cached(store: Store, tmp_path: Path) -> None:
+    """Asked about with --as-of, it used to replace the one that is ready for now."""
+    ready = store.profile()
+    CliRunner().invoke(main, ["profile", "--db", str(tmp_path / "habits.db"), "--as-of", "2026-02-01"])
+    assert read_cached_profile(tmp_path / "habits.db", "me", END) == ready

@@ -71,12 +71,11 @@ def _profile(db: str | None, user: str, as_of: datetime | None) -> Profile:
 
     if (cached := read_cached_profile(db, user, as_of)) is not None:
         return cached
-    from pipelines.store.context import clock_at
     from pipelines.store.store import Store
 
-    with Store(db, clock=clock_at(as_of)) as store:
+    with Store(db) as store:
         note_unknown_user(store, user)
-        return store.profile(user)
+        return store.profile(user, as_of=as_of)  # of another time than now: not cached
 
 
 @click.command()
