@@ -30,7 +30,7 @@ class Trials:
     Attributes:
         candidate: (trials,) which candidate's.
         local: (trials,) wall clock at which the outcome was known, µs.
-        hit: (trials,) whether the behaviour was kept.
+        hit: (trials,) True if the behaviour was kept.
         event: (trials,) the event that shows it: for a hit the supporting one; -1 where there is none.
         next_due: (trials,) wall clock by which it is next due if this is the last support, µs.
 
@@ -46,13 +46,19 @@ class Trials:
     def none(cls) -> Trials:
         """No trials at all."""
         nothing = np.empty(0, dtype=np.int64)
-        return cls(nothing, nothing, nothing.astype(np.bool_), nothing, nothing)
+        return cls(
+            candidate=nothing, local=nothing, hit=nothing.astype(np.bool_), event=nothing, next_due=nothing
+        )
 
     def sorted(self) -> Trials:
         """The same trials in the order that this class promises."""
         order = np.lexsort((self.event, self.local, self.candidate))
         return Trials(
-            self.candidate[order], self.local[order], self.hit[order], self.event[order], self.next_due[order]
+            candidate=self.candidate[order],
+            local=self.local[order],
+            hit=self.hit[order],
+            event=self.event[order],
+            next_due=self.next_due[order],
         )
 
     def votes(self) -> Flags:
@@ -109,26 +115,33 @@ class Candidates:
         row = ranges(start, length)
         trials = self.trials
         return Candidates(
-            self.type,
-            self.user[chosen],
-            [self.rules[c] for c in chosen.tolist()],
-            self.null_rate[chosen],
-            self.hypotheses[chosen],
-            Trials(
-                np.repeat(np.arange(len(chosen)), length),
-                trials.local[row],
-                trials.hit[row],
-                trials.event[row],
-                trials.next_due[row],
+            type=self.type,
+            user=self.user[chosen],
+            rules=[self.rules[c] for c in chosen.tolist()],
+            null_rate=self.null_rate[chosen],
+            hypotheses=self.hypotheses[chosen],
+            trials=Trials(
+                candidate=np.repeat(np.arange(len(chosen)), length),
+                local=trials.local[row],
+                hit=trials.hit[row],
+                event=trials.event[row],
+                next_due=trials.next_due[row],
             ),
-            None if self.origin is None else self.origin[chosen],
+            origin=None if self.origin is None else self.origin[chosen],
         )
 
     @classmethod
     def none(cls, type: PatternType) -> Candidates:
         """No candidates at all."""
         nothing = np.empty(0, dtype=np.int64)
-        return cls(type, nothing, (), nothing.astype(np.float64), nothing.astype(np.float64), Trials.none())
+        return cls(
+            type=type,
+            user=nothing,
+            rules=(),
+            null_rate=nothing.astype(np.float64),
+            hypotheses=nothing.astype(np.float64),
+            trials=Trials.none(),
+        )
 
 
 class Detector(Protocol):

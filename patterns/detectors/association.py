@@ -114,7 +114,13 @@ def _associate(
         return Candidates.none(detector.type)
     cells = cells[_is_kept(cells, detector.least_rate, settings.least_support)]
     outcomes = _Outcomes.of(subjects, features, cells)
-    kept = _chosen(detector, log, subjects, settings, _Proposal(features, cells, outcomes, hypotheses))
+    kept = _chosen(
+        detector,
+        log,
+        subjects,
+        settings,
+        _Proposal(features=features, cells=cells, outcomes=outcomes, hypotheses=hypotheses),
+    )
     cells = cells[kept]
     user = subjects.user[cells.subject]
     return Candidates(
@@ -205,7 +211,7 @@ class _Outcomes:
         cell, event, hit = (np.concatenate(part) for part in zip(*rows, strict=True))
         order = order_by(cell, event)
         cell, event, hit = cell[order], event[order], hit[order]
-        return cls(cell, event, hit, Spans.of(cell, hit, len(cells)))
+        return cls(cell=cell, event=event, hit=hit, spans=Spans.of(cell, hit, len(cells)))
 
     def since_the_span_began(self, kept: Flags) -> tuple[Ints, Ints, Flags]:
         """(rows,) cell, event and hit of the kept cells, renumbered as these are: from the span's beginning until now."""

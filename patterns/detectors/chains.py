@@ -92,7 +92,7 @@ def _first_to_join(log: Log, subjects: Subjects, chains: list[Chain]) -> tuple[C
                 continue
             minutes = max(one.minutes, other.minutes)
             walk = Walk.along(log, subjects, one.steps + other.steps[1:], minutes)
-            both = Chain(minutes, max(one.null_rate, other.null_rate), 0, walk)
+            both = Chain(minutes=minutes, null_rate=max(one.null_rate, other.null_rate), begin=0, walk=walk)
             if both.support >= _CHAIN_SHARE * max(one.support, other.support):
                 return one, other, both
     return None

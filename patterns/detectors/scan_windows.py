@@ -110,7 +110,9 @@ class _Minutes(Rows):
         count = np.concatenate([np.diff(first, append=len(new)), weekly[cell]])
         group = subject[first][moment] * _GROUPS + day
         order = order_by(group, moment)
-        return cls(group[order], minute[first][moment[order]], count[order], moment[order])
+        return cls(
+            group=group[order], minute=minute[first][moment[order]], count=count[order], moment=moment[order]
+        )
 
     def of_groups_with(self, least: int) -> _Minutes:
         """The cells of the groups that have at least so many events."""
@@ -152,7 +154,7 @@ class _Ring:
         last = np.searchsorted(running, before + least) - 1
         inside = last < len(times)
         reach = np.where(inside, times[np.where(inside, last, 0)] - key, _SPAN)
-        return cls(dense, key, times, running, before, reach)
+        return cls(dense=dense, key=key, times=times, running=running, before=before, reach=reach)
 
     def crowded(self, width: int) -> Ints:
         """The cells that begin a window of this width with enough events in it."""

@@ -59,7 +59,13 @@ def find_pairs(log: Log, subjects: Subjects, follows: Follows, least: int, least
     gain[(within < least) | (within <= size * null)] = -np.inf
     best = _widened(gain.argmax(axis=1), within, size * null)
     row = np.arange(len(first))
-    pairs = Pairs(first, second, np.array(MINUTES)[best], null[row, best], gain[row, best])
+    pairs = Pairs(
+        first=first,
+        second=second,
+        minutes=np.array(MINUTES)[best],
+        null_rate=null[row, best],
+        gain=gain[row, best],
+    )
     support = within[row, best]
     rate = support / subjects.size[first]
     return pairs[(pairs.gain > 0) & ((rate >= least_rate) | (support >= 2 * least))]

@@ -74,7 +74,7 @@ def count_follows(log: Log, subjects: Subjects, steps: Ints, least: int) -> Foll
         log: the events of everybody.
         subjects: what a step can be about.
         steps: the subjects that may be steps.
-        least: pairs of subjects that follow each other more seldom than this are left out.
+        least: pairs of subjects that follow each other less often than this are left out.
     """
     counter = _Counter(
         log=log,
@@ -151,7 +151,7 @@ class _Counter:
         memberships: the steps that each event belongs to.
         axis: (events,) see `time_axis`.
         has_long_log: (users,) True if the person's log is longer than a block.
-        least: pairs that follow each other more seldom than this are left out.
+        least: pairs that follow each other less often than this are left out.
     """
 
     log: Log

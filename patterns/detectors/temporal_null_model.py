@@ -100,7 +100,11 @@ def _view_without(log: Log, subjects: Subjects, slots: Slots, without: Floats) -
     own = OwnTimes.of(slot, log.minute[event], len(slots), counted)
     user, kind = subjects.user[slots.subject], subjects.kind[slots.subject]
     by_weekday = count_table(slot, log.weekday[event], (len(slots), 7), counted)
-    return _View(Background(Rhythm.of(log, without), own, user, kind), np.arange(len(slots)), by_weekday)
+    return _View(
+        Background(rhythm=Rhythm.of(log, without), own=own, user=user, kind=kind),
+        np.arange(len(slots)),
+        by_weekday,
+    )
 
 
 def _share(subjects: Subjects, slots: Slots, view: _View) -> Floats:

@@ -114,7 +114,7 @@ class _Quarters:
         """Of events that are given with their owner; `quarter` (events,) is that of every event of the log."""
         once = distinct(day_key(owner, log.day[event]) << _QUARTER_BITS | quarter[event])
         owner, day = owner_and_day(once >> _QUARTER_BITS)
-        return cls(owner, day, once & (1 << _QUARTER_BITS) - 1, owners)
+        return cls(owner=owner, day=day, quarter=once & (1 << _QUARTER_BITS) - 1, owners=owners)
 
     def table(self) -> Floats:
         """(owners, 7, 24) how many there are by weekday and hour."""

@@ -203,7 +203,7 @@ class _Approach:
             np.searchsorted(axis, axis[known] - m * MICROSECONDS_PER_MINUTE // 1000)[place] for m in MINUTES
         ]
         begin = np.maximum(np.stack(begins, axis=1), nearest[:, None])
-        return cls(pair, event, np.minimum(begin, event[:, None]), len(of))
+        return cls(pair=pair, event=event, begin=np.minimum(begin, event[:, None]), pairs=len(of))
 
     def count(self, numbered: _Numbered, group: Ints) -> Ints:
         """(pairs, minutes) how many events of each pair's group come so."""

@@ -117,7 +117,7 @@ class Subjects:
         minute = self.log.minute[self.event]
         timed = ~np.isnan(minute)
         own = OwnTimes.of(self.owner[timed], minute[timed], len(self))
-        return Background(Rhythm.of(self.log), own, self.user, self.kind)
+        return Background(rhythm=Rhythm.of(self.log), own=own, user=self.user, kind=self.kind)
 
     @cached_property
     def by_weekday(self) -> Ints:

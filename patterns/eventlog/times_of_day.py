@@ -36,7 +36,7 @@ class Times(Rows):
         order = order_by(owner, log.time_rank[event], event)
         owner, event = owner[order], event[order]
         minute = log.minute[event]
-        return cls(owner, event, minute, owner * _SPAN + minute)
+        return cls(owner=owner, event=event, minute=minute, key=owner * _SPAN + minute)
 
     def once_a_quarter_hour(self, log: Log) -> Times:
         """The same, with at most one event per owner and quarter-hour of a day: a burst is no crowd."""

@@ -57,7 +57,9 @@ class Spans:
         hits = row[hit]
         first, last = (hits[end] for end in best_spans(group[hit], hits, groups))
         inside = (row >= first[group]) & (row <= last[group])
-        return cls(first, last, np.bincount(group[inside & hit], minlength=groups), inside)
+        return cls(
+            first=first, last=last, support=np.bincount(group[inside & hit], minlength=groups), inside=inside
+        )
 
 
 def best_spans(group: Ints, position: Ints, groups: int) -> tuple[Ints, Ints]:

@@ -183,7 +183,7 @@ def _run(criteria: _Criteria, now: Ints, course: Course | None = None) -> State:
 
 @dataclass(frozen=True, eq=False)
 class _Criteria:
-    """Decides whether the evidence for a candidate is more than chance, and whether it is usually kept."""
+    """The criteria for confirmation: more than chance, and usually kept."""
 
     candidates: Candidates
     settings: Settings
@@ -234,7 +234,11 @@ def _expire_overdue(state: State, here: Ints, now: Ints, settings: Settings) -> 
     of, due, days = of[gone], due[gone], days[gone]
     when = np.maximum(due + np.ceil(days * MICROSECONDS_PER_DAY).astype(np.int64), state.last[of])
     threshold = np.full(len(of), settings.expiry_threshold)
-    _expire(state, _Moments(of, when, of * 0 - 1, threshold), "not seen since it was due")
+    _expire(
+        state,
+        _Moments(of=of, local=when, event=of * 0 - 1, confidence=threshold),
+        "not seen since it was due",
+    )
 
 
 def _expire_unkept(state: State, missed: _Moments, settings: Settings) -> None:

@@ -284,7 +284,7 @@ def choose(group: Ints, position: Ints, first: Ints, last: Ints, active: ActiveD
             chosen = np.where(better, number, chosen)
             support = np.where(better, inside, support)
             opportunities = np.where(better, due, opportunities)
-    return Choice(chosen, support, opportunities, best - flat)
+    return Choice(rule=chosen, support=support, opportunities=opportunities, gain=best - flat)
 
 
 def _score(rule: Recurrence, inside: Ints, due: Ints, hits: Floats, days: Floats) -> Floats:
