@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from patterns.eventlog.activity_profile import Background, OwnTimes, Rhythm, weekday_factor
-from patterns.eventlog.arrays import Floats, Ints, Rows, count_table, pack, ranges, unpack
+from patterns.eventlog.arrays import Floats, Ints, Rows, pack, ranges, sum_table, unpack
 from patterns.eventlog.log import Log, day_key
 from patterns.eventlog.subjects import Subjects
 from patterns.eventlog.times_of_day import DAY_MINUTES
@@ -99,7 +99,7 @@ def _view_without(log: Log, subjects: Subjects, slots: Slots, without: Floats) -
     counted = 1.0 - without[event]
     own = OwnTimes.of(slot, log.minute[event], len(slots), counted)
     user, kind = subjects.user[slots.subject], subjects.kind[slots.subject]
-    by_weekday = count_table(slot, log.weekday[event], (len(slots), 7), counted)
+    by_weekday = sum_table(slot, log.weekday[event], (len(slots), 7), counted)
     return _View(
         Background(rhythm=Rhythm.of(log, without), own=own, user=user, kind=kind),
         np.arange(len(slots)),

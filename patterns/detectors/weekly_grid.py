@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from patterns.eventlog.activity_profile import Rhythm, weekday_factor
-from patterns.eventlog.arrays import Flags, Floats, Ints, Rows, count_table, distinct
+from patterns.eventlog.arrays import Flags, Floats, Ints, Rows, count_table, distinct, sum_table
 from patterns.eventlog.log import Log, day_key, owner_and_day, weekday_of
 from patterns.eventlog.subjects import Subjects
 
@@ -134,7 +134,7 @@ class _Quarters:
         _, first, count = np.unique(key, return_index=True, return_counts=True)
         owner, weekday = self.owner[first], weekday_of(self.day[first])
         total, squares = (
-            count_table(owner, weekday, (self.owners, 7), weights.astype(np.float64))
+            sum_table(owner, weekday, (self.owners, 7), weights.astype(np.float64))
             for weights in (count, count**2)
         )
         mean = total / np.maximum(days, 1)

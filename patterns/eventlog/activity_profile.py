@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from patterns.eventlog.arrays import Flags, Floats, Ints, count_table
+from patterns.eventlog.arrays import Flags, Floats, Ints, count_table, sum_table
 from patterns.eventlog.log import Log
 
 Counts = npt.NDArray[Any]
@@ -218,4 +218,5 @@ def _cumulative(group: Ints, bins: Ints, groups: int, counted: Floats | None) ->
 def _counts(
     group: Ints, label: Ints, groups: int, labels: int, counted: Floats | None = None
 ) -> Ints | Floats:
-    return count_table(group, label, (groups, labels), counted)
+    shape = (groups, labels)
+    return count_table(group, label, shape) if counted is None else sum_table(group, label, shape, counted)

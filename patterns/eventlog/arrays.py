@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Self, overload
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -79,24 +79,25 @@ def run_numbers(*keys: Ints) -> Ints:
     return renumber(begins(*keys))
 
 
-@overload
-def count_table(row: Ints, column: Ints, shape: tuple[int, int]) -> Ints: ...
-
-
-@overload
-def count_table(row: Ints, column: Ints, shape: tuple[int, int], weights: Floats | None) -> Ints | Floats: ...
-
-
-def count_table(
-    row: Ints, column: Ints, shape: tuple[int, int], weights: Floats | None = None
-) -> Ints | Floats:
-    """A table of this shape: how often each pair of row and column occurs, or the sum of its weights.
+def count_table(row: Ints, column: Ints, shape: tuple[int, int]) -> Ints:
+    """A table of this shape: how often each pair of row and column occurs.
 
     >>> count_table(np.array([0, 1, 1]), np.array([1, 0, 0]), (2, 2)).tolist()
     [[0, 1], [2, 0]]
     """
     rows, columns = shape
-    return np.bincount(row * columns + column, weights, minlength=rows * columns).reshape(rows, columns)
+    return np.bincount(row * columns + column, minlength=rows * columns).reshape(rows, columns)
+
+
+def sum_table(row: Ints, column: Ints, shape: tuple[int, int], weights: Floats) -> Floats:
+    """A table of this shape: the sum of the weights of each pair of row and column.
+
+    >>> sum_table(np.array([0, 1, 1]), np.array([1, 0, 0]), (2, 2), np.array([0.5, 1.0, 2.0])).tolist()
+    [[0.0, 0.5], [3.0, 0.0]]
+    """
+    rows, columns = shape
+    sums = np.bincount(row * columns + column, weights, minlength=rows * columns)
+    return sums.astype(np.float64, copy=False).reshape(rows, columns)
 
 
 def order_by(*keys: Ints) -> Ints:
