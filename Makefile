@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 DEMO := fixtures/demo --tz Europe/Berlin --me maya@example.com
 
-.PHONY: demo test check benchmark golden notebooks lock clean
+.PHONY: demo test check docs tables benchmark golden notebooks lock hooks clean
 
 demo: .venv/installed  ## set up, and run the main job on the bundled data
 	@$(BIN)/habitus detect $(DEMO)
@@ -16,6 +16,16 @@ check: .venv/dev-installed  ## format, lint, types, tests
 	$(BIN)/ruff check --fix .
 	$(BIN)/mypy
 	$(BIN)/pytest -n 2
+
+docs: .venv/dev-installed  ## build the documentation to build/docs; a warning is an error
+	$(BIN)/sphinx-build --fail-on-warning --keep-going --quiet --builder html docs build/docs
+
+tables: .venv/dev-installed  ## write the generated tables and the printed outputs of the documentation anew
+	$(BIN)/python docs/generate.py
+	$(BIN)/python -m tests.doc_pages
+
+hooks: .venv/dev-installed  ## run the checks of `.pre-commit-config.yaml` before each commit
+	$(BIN)/pre-commit install
 
 benchmark: .venv/benchmark-installed  ## speed and memory, as ratios measured in one run
 	$(BIN)/pytest tests/benchmarks --override-ini addopts= --benchmark-columns=min,median,ops

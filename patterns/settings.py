@@ -24,10 +24,18 @@ class Settings(BaseModel):
     span_days_target: float = Field(
         default=14.0, gt=0, description="days over which it should have been seen"
     )
-    weight_count: float = Field(default=0.4, ge=0, le=1)
-    weight_recency: float = Field(default=0.2, ge=0, le=1)
-    weight_consistency: float = Field(default=0.3, ge=0, le=1)
-    weight_span: float = Field(default=0.1, ge=0, le=1)
+    weight_count: float = Field(
+        default=0.4, ge=0, le=1, description="weight of the component count in confidence"
+    )
+    weight_recency: float = Field(
+        default=0.2, ge=0, le=1, description="weight of the component recency in confidence"
+    )
+    weight_consistency: float = Field(
+        default=0.3, ge=0, le=1, description="weight of the component consistency in confidence"
+    )
+    weight_span: float = Field(
+        default=0.1, ge=0, le=1, description="weight of the component span in confidence"
+    )
 
     false_confirmation_rate: float = Field(
         default=0.05,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import doctest
 import importlib
+import importlib.util
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,16 +15,25 @@ import pytest
 from click.testing import CliRunner
 
 from observations.ingest.registry import READERS
+from observations.model import Observation
+from patterns.model import Pattern
 from patterns.registry import PATTERN_TYPES
+from patterns.settings import Settings
 from pipelines.cli.main import COMMANDS, main
+from tests.doc_pages import PAGES, text
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 MODULES = sorted(
     path.relative_to(ROOT)
     for package in ("observations", "patterns", "pipelines")
     for path in (ROOT / package).rglob("*.py")
 )
+
+_spec = importlib.util.spec_from_file_location("generate", ROOT / "docs" / "generate.py")
+assert _spec is not None
+assert _spec.loader is not None
+generator = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(generator)
 
 Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -102,31 +112,64 @@ def test_help_fits_a_terminal_and_names_every_option(command: click.Command) -> 
     ] == []
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_generated_tables_are_fresh(page: str) -> None:
+    """`python docs/generate.py` writes them anew."""
+    assert generator.generated(text(page)) == text(page)
+
+
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
-def test_every_command_and_option_is_in_the_readme(command: click.Command) -> None:
-    assert f"habitus {command.name}" in README
+def test_every_command_and_option_is_documented(command: click.Command) -> None:
+    reference = text("docs/cli.md").partition(f"\n### habitus {command.name}\n")[2].partition("\n### ")[0]
     names = [max(p.opts, key=len) for p in command.params if isinstance(p, click.Option)]
-    assert [name for name in names if f"{name}" not in README] == []
+    assert names
+    assert [name for name in names if name not in reference] == []
+    guides = [page for page in PAGES if page.startswith("docs/") and page != "docs/cli.md"]
+    assert [page for page in guides if f"habitus {command.name}" in text(page)] != []
 
 
-def test_every_format_that_is_read_is_in_the_readme() -> None:
-    table = re.findall(r"^\| ([^|]+) \|", section("What it reads"), flags=re.MULTILINE)
+def test_every_format_that_is_read_is_documented() -> None:
+    table = re.findall(r"^\| ([^|]+) \|", section("docs/formats.md", "Formats"), flags=re.MULTILINE)
     assert [reader.name for reader in READERS if reader.name not in table] == []
 
 
-def test_every_type_of_pattern_is_in_the_readme() -> None:
-    table = re.findall(r"^\| ([^|]+) \|", section("What it finds"), flags=re.MULTILINE)
-    assert [kind for kind in PATTERN_TYPES if kind not in table] == []
+def test_every_type_of_pattern_is_documented() -> None:
+    for page, heading in (
+        ("docs/how-it-decides.md", "Types of pattern"),
+        ("docs/output.md", "Rules"),
+        ("README.md", "How it works"),
+    ):
+        table = re.findall(r"^\| ([^|]+) \|", section(page, heading), flags=re.MULTILINE)
+        assert [kind for kind in PATTERN_TYPES if kind not in table] == []
+
+
+def test_every_field_of_a_pattern_is_documented() -> None:
+    page = text("docs/output.md")
+    assert [name for name in Pattern.model_fields if f"`{name}`" not in page] == []
+
+
+def test_every_field_of_an_observation_is_documented() -> None:
+    page = section("docs/formats.md", "Observations")
+    assert [name for name in Observation.model_fields if f"`{name}`" not in page] == []
+
+
+def test_every_setting_says_what_it_means() -> None:
+    assert [name for name, field in Settings.model_fields.items() if not field.description] == []
 
 
 def test_the_glossary_has_each_word_once() -> None:
-    words = re.findall(r"^\| \*\*([^|]+)\*\* \|", section("Glossary"), flags=re.MULTILINE)
+    words = re.findall(r"^\| \*\*([^|]+)\*\* \|", text("docs/glossary.md"), flags=re.MULTILINE)
     assert len(words) > 10
     assert len(words) == len(set(words))
 
 
-def section(heading: str) -> str:
-    """The part of the README under a heading of the second level."""
-    _, found, rest = README.partition(f"\n## {heading}\n")
+def test_every_page_is_in_the_table_of_contents() -> None:
+    listed = set(re.findall(r"^([a-z-]+)$", text("docs/index.md"), flags=re.MULTILINE))
+    assert {Path(page).stem for page in PAGES if page.startswith("docs/")} - {"index"} == listed
+
+
+def section(page: str, heading: str) -> str:
+    """The part of a page under a heading of the second level."""
+    _, found, rest = text(page).partition(f"\n## {heading}\n")
     assert found, f"no section {heading!r}"
     return rest.partition("\n## ")[0]

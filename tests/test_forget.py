@@ -554,10 +554,10 @@ def test_the_user_of_the_settings_is_not_whom_to_forget(
     assert result.stderr.startswith("Error: nothing to forget; name it with")
 
 
-def test_the_walk_through_of_the_readme_runs_and_she_is_gone(tmp_path: Path) -> None:
+def test_the_commands_of_the_privacy_page_run_and_she_is_gone(tmp_path: Path) -> None:
     root = Path(__file__).parents[1]
     (tmp_path / "fixtures").symlink_to(root / "fixtures")
-    section = (root / "README.md").read_text(encoding="utf-8").split("### Forget, archive, look\n")[1]
+    section = (root / "docs" / "privacy.md").read_text(encoding="utf-8").split("\n## Forget\n")[1]
     lines = section.split("```sh\n")[1].split("```")[0].splitlines()
     path = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     for number, line in enumerate(lines):

@@ -1,130 +1,127 @@
-"""The README tells the truth: its examples run, its commands exist, its outputs are what is printed."""
+"""The pages of the documentation are true: examples run, commands exist, outputs are what is printed."""
 
 from __future__ import annotations
 
 import doctest
 import re
-import shlex
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
-import click
 import pytest
-from click.testing import CliRunner
 
 import patterns.settings
 from patterns.inference.significance import CERTAINTY
 from patterns.registry import PATTERN_TYPES, kind_of
 from pipelines import detect
 from pipelines.cli.config import Settings
-from pipelines.cli.main import COMMANDS, main
+from pipelines.cli.main import COMMANDS
+from tests.doc_pages import PAGES, ROOT, blocks, commands, files, first_difference, run_page, text
 
-ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-TARGETS = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+TARGETS = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
 BY_NAME = {command.name: command for command in COMMANDS}
+TYPED = [(page, words) for page in PAGES for words in commands(page)]
+HABITUS = {" ".join(words): words for _, words in TYPED if words[:1] == ["habitus"]}
+TOOLS = {"make", "habitus", "git", "cd", "cut", "grep", "cat", "head"}
 
 
-def blocks(language: str) -> list[str]:
-    """The fenced blocks of this language, without their fences."""
-    return re.findall(rf"^```{language}\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
+def pages_with(language: str) -> list[str]:
+    return [page for page in PAGES if blocks(page, language)]
 
 
-def commands() -> Iterator[list[str]]:
-    """Every command in a shell block, split into words; ``a && b`` and ``a | b`` are two."""
-    for block in blocks("sh"):
-        for line in block.splitlines():
-            for part in re.split(r"&&|\|", line):
-                yield shlex.split(part)
-
-
-def options(command: click.Command) -> set[str]:
-    return {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
-
-
-def test_the_python_examples_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In their order, in one session, from the folder that the README is in."""
+@pytest.mark.parametrize("page", pages_with("pycon"))
+def test_the_python_examples_of_a_page_run(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In their order, in one session, from the root of the repository."""
     monkeypatch.chdir(ROOT)
-    examples = "\n".join(blocks("pycon"))
-    test = doctest.DocTestParser().get_doctest(examples, {}, "README.md", "README.md", 0)
-    assert len(test.examples) >= 5
-    said: list[str] = []
-    ran = doctest.DocTestRunner().run(test, out=said.append)
-    assert ran.failed == 0, "".join(said)
+    test = doctest.DocTestParser().get_doctest("\n".join(blocks(page, "pycon")), {}, page, page, 0)
+    assert test.examples
+    printed: list[str] = []
+    ran = doctest.DocTestRunner().run(test, out=printed.append)
+    assert ran.failed == 0, "".join(printed)
 
 
-@pytest.mark.parametrize("words", [words for words in commands() if words[0] == "make"], ids=" ".join)
-def test_a_make_target_exists(words: list[str]) -> None:
-    assert set(words[1:]) <= TARGETS
+@pytest.mark.parametrize("page", [page for page in pages_with("console") if page != "docs/walkthrough.md"])
+def test_a_session_prints_what_is_shown(page: str, tmp_path: Path) -> None:
+    """All but the walk-through, which `test_walk_through` looks at more closely."""
+    for step, printed in run_page(page, tmp_path):
+        difference = first_difference(step.shown, printed)
+        assert difference is None, f"$ {step.command}\n{difference}"
 
 
-def test_every_target_is_in_the_readme() -> None:
-    assert {f"make {target}" for target in TARGETS} - {"make clean"} <= {f"make {w}" for w in _said_targets()}
+def test_make_targets_exist_and_are_documented() -> None:
+    typed = {word for _, words in TYPED if words[0] == "make" for word in words[1:]}
+    named = {word for page in PAGES for word in re.findall(r"\bmake ([a-z]+)`", text(page))}
+    assert typed | named <= TARGETS
+    assert TARGETS - {"clean"} <= typed | named
 
 
-def _said_targets() -> list[str]:
-    return re.findall(r"\bmake ([a-z]+)\b", README)
-
-
-@pytest.mark.parametrize("words", [words for words in commands() if words[0] == "habitus"], ids=" ".join)
+@pytest.mark.parametrize("words", HABITUS.values(), ids=HABITUS)
 def test_a_command_can_be_typed_as_it_stands(words: list[str]) -> None:
     """click takes its options and their values; nothing is read."""
     command = BY_NAME[words[1]]
     context = command.make_context(words[1], words[2:], resilient_parsing=False)
-    assert context.params.get("sources", ("none are asked for",))
+    assert context.params.get("sources", ("none are asked for",)) is not None
 
 
-def test_the_shell_blocks_hold_nothing_else() -> None:
-    assert {words[0] for words in commands()} <= {"make", "habitus", "git", "cd"}
+@pytest.mark.parametrize("page", PAGES)
+def test_shell_blocks_use_known_programs_only(page: str) -> None:
+    assert {words[0] for words in commands(page)} - TOOLS <= {
+        ".venv/bin/pytest",
+        "python",
+        ".venv/bin/pre-commit",
+    }
 
 
-def test_every_option_that_is_named_exists() -> None:
-    known = {name for command in COMMANDS for name in options(command)}
-    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", re.sub(r"<!--.*?-->", "", README)))
+@pytest.mark.parametrize("page", PAGES)
+def test_every_option_that_is_named_exists(page: str) -> None:
+    known = {name for command in COMMANDS for p in command.params for name in (*p.opts, *p.secondary_opts)}
+    known |= {"--help", "--version", "--debug", "--now", "--check", "--strict"}
+    prose = re.sub(r"<!--.*?-->|```.*?```", "", text(page), flags=re.DOTALL)
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", prose))
     assert named - known == set()
 
 
-def test_the_settings_file_is_one() -> None:
-    for block in blocks("toml"):
-        settings = Settings.model_validate(tomllib.loads(block))
-        assert settings.tz is not None
-
-
-OUTPUTS = re.findall(
-    r"<!-- output at (\d+) columns of: habitus (.+?) -->\n```text\n(.*?)^```$",
-    README,
-    re.MULTILINE | re.DOTALL,
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/tour.md", "docs/settings.md", "docs/store.md", "docs/walkthrough.md"]
 )
+def test_settings_files_are_valid(page: str) -> None:
+    for block in blocks(page, "toml"):
+        assert Settings.model_validate(tomllib.loads(block)).tz is not None
 
 
-@pytest.mark.parametrize(("columns", "command", "shown"), OUTPUTS, ids=[output[1] for output in OUTPUTS])
-def test_an_output_is_what_is_printed(
-    monkeypatch: pytest.MonkeyPatch, columns: str, command: str, shown: str
-) -> None:
-    """Line by line; only where it says … may lines be left out."""
-    monkeypatch.chdir(ROOT)
-    result = CliRunner(env={"COLUMNS": columns}).invoke(main, shlex.split(command))
-    assert result.exit_code == 0
-    printed = "\n".join(line.rstrip() for line in (result.stdout + result.stderr).splitlines())
-    place = 0
-    for part in re.split(r"^…\n", shown, flags=re.MULTILINE):
-        found = printed.find(part.rstrip("\n"), place)
-        assert found >= 0, f"not printed:\n{part}\nbut:\n{printed}"
-        place = found + len(part)
+@pytest.mark.parametrize("page", PAGES)
+def test_every_file_that_is_named_exists(page: str) -> None:
+    folder = (ROOT / page).parent
+    links = [folder / name for name in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text(page))]
+    names = re.findall(
+        r"`((?:observations|patterns|pipelines|tests|fixtures|notebooks)/[\w./-]*)`", text(page)
+    )
+    added = {ROOT / name for name in files(page)}
+    assert [path for path in {*links, *(ROOT / name for name in names)} - added if not path.exists()] == []
 
 
-def test_an_example_of_each_type_is_said_about_the_demo() -> None:
-    table = README.partition("\n## What it finds\n")[2].partition("\n## ")[0]
-    examples = dict(re.findall(r"^\| ([a-z]+) \| ([^|]+) \|", table, flags=re.MULTILINE))
-    assert set(examples) - {"type"} == set(PATTERN_TYPES)
+def test_every_module_to_upgrade_to_exists() -> None:
+    rows = re.findall(r"^\| `[\w.]+` \| (.+) \|$", text("docs/upgrading.md"), flags=re.MULTILINE)
+    modules = {name for row in rows for name in re.findall(r"`([\w.]+)`", row)}
+    places = {name: ROOT / name.replace(".", "/") for name in modules}
+    assert len(modules) > 100
+    assert [
+        n for n, place in places.items() if not place.is_dir() and not place.with_suffix(".py").exists()
+    ] == []
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/how-it-decides.md"])
+def test_the_example_of_each_type_is_found_in_the_demo(page: str) -> None:
+    rows = re.findall(r"^\| ([a-z]+) \| ([^|]+?) \|", text(page), flags=re.MULTILINE)
+    examples = {
+        kind: statement for kind, statement in rows if kind in PATTERN_TYPES and statement[0].isupper()
+    }
+    assert set(examples) == set(PATTERN_TYPES)
     found = detect(ROOT / "fixtures" / "demo", tz="Europe/Berlin", me=["maya@example.com"]).confirmed
-    said = {(pattern.type, pattern.statement) for pattern in found}
-    assert {(kind, examples[kind]) for kind in PATTERN_TYPES} <= said
+    assert set(examples.items()) <= {(pattern.type, pattern.statement) for pattern in found}
 
 
 def test_the_numbers_are_those_of_the_settings() -> None:
-    said = " ".join(README.partition("\n## How it decides\n")[2].partition("\n## ")[0].split())
+    shown = " ".join(text("docs/how-it-decides.md").split())
     numbers = patterns.settings.Settings()
     for words in (
         f"must not exceed {numbers.false_confirmation_rate:g} · (the type's share) / ",
@@ -141,15 +138,18 @@ def test_the_numbers_are_those_of_the_settings() -> None:
         f"{numbers.weight_count:g}·count + {numbers.weight_recency:g}·recency",
         f"{numbers.weight_consistency:g}·consistency + {numbers.weight_span:g}·span",
     ):
-        assert words in said
+        assert words in shown
 
 
-def test_there_are_outputs_to_check() -> None:
-    assert len(OUTPUTS) >= 2
+def test_the_readme_stays_short() -> None:
+    assert len(text("README.md").splitlines()) <= 220
 
 
-def test_every_file_it_names_is_there() -> None:
-    links = re.findall(r"\]\(([^)#:]+)\)", README)
-    names = re.findall(r"`((?:observations|patterns|pipelines|tests|fixtures)/[\w./]*)`", README)
-    missing = [name for name in {*links, *names} if not (ROOT / name).exists()]
-    assert sorted(missing) == sorted(name for name in missing if "yourformat" in name)
+def test_a_difference_is_found() -> None:
+    assert first_difference(("a", "…", "c"), ("a", "b", "c")) is None
+    assert first_difference(("a", "…"), ("a", "b", "c")) is None
+    assert first_difference(("…", "c"), ("a", "b", "c")) is None
+    assert first_difference((), ()) is None
+    assert first_difference(("a",), ("a", "b")) is not None
+    assert first_difference(("…", "x"), ("a", "b")) is not None
+    assert first_difference(("b", "…"), ("a", "b")) is not None
