@@ -2,13 +2,13 @@
 
 ::
 
-    HabitusError            anything that a user can mend; shown as one line
+    HabitusError            anything that a user can fix; shown as one line
     ├── SourceError         a source cannot be read at all: missing, unreadable, not recognised
-    ├── SettingError        a setting has a value that cannot be: an unknown zone, a bad date
-    ├── SchemaError         a frame handed in does not have the columns it needs
+    ├── SettingError        a setting has an invalid value: an unknown zone, a bad date
+    ├── SchemaError         a frame lacks columns that it needs
     └── StoreError          the store cannot be opened, read or written
 
-A record that cannot be read is no error: it is a `Note` (`observations.ingest.toolkit.note`), and the rest is read.
+A record that cannot be read is not an error: it is a `Note` (`observations.ingest.toolkit.note`), and the rest is read.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Iterable
 
 
 class HabitusError(Exception):
-    """Something that the user can mend. The message says what, where and what to do, on one line."""
+    """An error that the user can fix. The message says what, where and what to do, on one line."""
 
 
 class SourceError(HabitusError):
@@ -31,7 +31,7 @@ class SourceError(HabitusError):
 
 
 class SettingError(HabitusError):
-    """A setting has a value that cannot be."""
+    """A setting has an invalid value."""
 
 
 class SchemaError(HabitusError):
@@ -48,7 +48,7 @@ class StoreError(HabitusError):
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A hint at the nearest known word, or nothing; to be put at the end of a message.
+    """A hint at the nearest known word, to append to a message; empty if there is none.
 
     >>> did_you_mean("Europe/Berln", ["Europe/Berlin", "Europe/Paris"])
     '; did you mean Europe/Berlin?'

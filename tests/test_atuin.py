@@ -232,7 +232,7 @@ def test_other_databases_are_not_taken_for_atuin_s(tmp_path: Path) -> None:
     assert not ATUIN.recognises(Source.of_path(path).head(), "history.db")
     assert not ATUIN.recognises(b"SQLite format 3\0", "history.db")
     assert not ATUIN.recognises(b"CREATE TABLE history (timestamp, command)", "history.db")
-    with pytest.raises(SourceError, match="no history as atuin keeps it"):
+    with pytest.raises(SourceError, match="no atuin history table"):
         read(path)
 
 

@@ -489,9 +489,9 @@ def test_tasks_and_other_components_are_counted() -> None:
     frame, notes = read(calendar(TEA, head=others))
     assert frame.height == 1
     assert [(note.message, note.count) for note in notes] == [
-        ("tasks are no events", 2),
-        ("journal entries are no events", 1),
-        ("components named X-Y are no events", 1),
+        ("tasks are not events", 2),
+        ("journal entries are not events", 1),
+        ("components named X-Y are not events", 1),
     ]
 
 

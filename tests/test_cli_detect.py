@@ -392,11 +392,11 @@ def mapping_of_nothing(folder: Path) -> list[str | Path]:
 
 
 WRONG: tuple[tuple[Callable[[Path], list[str | Path]], str], ...] = (
-    (missing, "there is no such file or folder"),
+    (missing, "no such file or folder"),
     (empty, "is empty"),
     (empty_folder, "has nothing to read in it"),
-    (nothing_readable, "has nothing in it of the formats that are read: .*iCalendar"),
-    (binary, "is none of the formats that are read: .*iCalendar"),
+    (nothing_readable, "contains no file in a supported format: .*iCalendar"),
+    (binary, "unrecognized format; supported formats: .*iCalendar"),
     (unknown_zone, r"unknown time zone 'Europe/Berln'; did you mean Europe/Berlin\?"),
     (as_of_too_early, "no observation up to --as-of 2020-01-01 00:00"),
     (as_of_no_time, "--as-of takes a date or time such as .*'yesterday'"),

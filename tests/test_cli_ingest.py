@@ -92,7 +92,7 @@ def test_rejects_are_named_up_to_a_limit_and_counted(tmp_path: Path) -> None:
     (tmp_path / "log.ndjson").write_text(LOG + "bad\n" * 30)
     result = run("log.ndjson")
     said = result.stderr.splitlines()
-    assert said[0] == "log.ndjson:3: the line is no JSON object"
+    assert said[0] == "log.ndjson:3: the line is not a JSON object"
     assert len(said) == 22
     assert said[-2:] == ["log.ndjson: … and 10 more", "2 observations from 1 source; 30 could not be read"]
 
@@ -103,9 +103,9 @@ def test_what_is_the_same_everywhere_is_counted(tmp_path: Path) -> None:
     for number in range(100):
         Path(f"logs/{number:03}.ndjson").write_text(LOG.replace('"1"', f'"{number}"') + "bad\nbad\n")
     said = run("logs").stderr.splitlines()
-    assert said[0] == "logs/000.ndjson:3: the line is no JSON object"
+    assert said[0] == "logs/000.ndjson:3: the line is not a JSON object"
     assert said[-2:] == [
-        "… and 192 more in 96 other sources: the line is no JSON object",
+        "… and 192 more in 96 other sources: the line is not a JSON object",
         "100 observations from 100 sources; 200 could not be read; 100 left out",
     ]
     assert len(said) == 10
@@ -121,10 +121,10 @@ def test_explain_says_what_became_of_everything(tmp_path: Path) -> None:
     assert result.exit_code == 0
     table = " ".join(result.stdout.split())
     assert "newline-delimited JSON 1 1 left out: is earlier than --since" in table
-    assert "1 left out: is no export of a kind that is read" in table
-    assert "1 assumed: points outside the archive and is not read" in table
+    assert "1 left out: unrecognized format, skipped" in table
+    assert "1 assumed: points outside the archive; skipped" in table
     assert '{"id"' not in result.stdout
-    assert "takeout.zip!../evil.ics: points outside the archive and is not read" in result.stderr
+    assert "takeout.zip!../evil.ics: points outside the archive; skipped" in result.stderr
 
 
 def test_explain_is_readable_on_a_narrow_screen(log: Path) -> None:
@@ -139,7 +139,7 @@ def test_explain_is_readable_on_a_narrow_screen(log: Path) -> None:
     assert any("a" * 10 in line and "…" in line and "march.ndjson  newline" in line for line in printed)
     assert printed[2] == "    1 left out: is later than --until (now, unless given); --allow-future keeps"
     assert printed[3] == "        it"
-    assert "    2 not read, such as: the line is no JSON object" in printed
+    assert "    2 not read, such as: the line is not a JSON object" in printed
 
 
 def test_explain_goes_with_an_output(log: Path, tmp_path: Path) -> None:
@@ -200,7 +200,7 @@ def test_settings_are_found_and_options_win(log: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["missing.ics"], "missing.ics: there is no such file or folder"),
+        (["missing.ics"], "missing.ics: no such file or folder"),
         (
             ["log.ndjson", "--tz", "Europe/Berln"],
             "unknown time zone 'Europe/Berln'; did you mean Europe/Berlin?",
@@ -327,7 +327,7 @@ def test_an_empty_name_is_no_folder(command: str, log: Path) -> None:
     """An unset variable in a script must not read the working folder."""
     result = CliRunner().invoke(main, [command, ""])
     assert result.exit_code == 1
-    assert result.stderr == "Error: '': an empty name is no file or folder; . is this folder\n"
+    assert result.stderr == "Error: '': the name is empty; use . for the current folder\n"
     assert log.exists()
 
 
@@ -392,7 +392,7 @@ def test_an_assumption_is_said_once_however_many_files_it_was_made_for(log: Path
         mail = f"From: a@example.com\nMessage-ID: <{number}@x>\nDate: Mon, 2 Mar 2026 09:00:00 +0100\n\nx\n"
         Path(f"{number}.eml").write_text(mail)
     said = run("0.eml", log, "1.eml", "2.eml").stderr.splitlines()
-    message = "neither an address of yours (--me) nor a folder tells sent from received; read as received"
+    message = "cannot tell sent from received without --me or a folder; read as received"
     assert [line for line in said if message in line] == [
         f"0.eml:1: {message} (<0@x>)",
         f"… and 2 more in 1 other source: {message}",

@@ -188,10 +188,10 @@ def test_a_rule_that_ended_holds_no_longer() -> None:
 @pytest.mark.parametrize(
     ("before", "after", "problem"),
     [
-        ("TZOFFSETTO:+0100", "TZOFFSETTO:+5328", "'+5328' is no UTC offset"),
-        ("TZOFFSETFROM:+0200\nTZOFFSETTO:+0100", "TZOFFSETTO:+0100", "'' is no UTC offset"),
-        ("DTSTART:19701025T030000", "DTSTART:soon", "'soon' is no date"),
-        ("FREQ=YEARLY", "FREQ=NEVER", "FREQ=NEVER is no frequency"),
+        ("TZOFFSETTO:+0100", "TZOFFSETTO:+5328", "'+5328' is not a UTC offset"),
+        ("TZOFFSETFROM:+0200\nTZOFFSETTO:+0100", "TZOFFSETTO:+0100", "'' is not a UTC offset"),
+        ("DTSTART:19701025T030000", "DTSTART:soon", "'soon' is not a date"),
+        ("FREQ=YEARLY", "FREQ=NEVER", "FREQ=NEVER is not a frequency"),
     ],
 )
 def test_a_broken_part_is_told_and_the_others_hold(before: str, after: str, problem: str) -> None:

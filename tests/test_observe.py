@@ -77,7 +77,7 @@ def test_all_that_comes_through_a_pipe(place: str) -> None:
         out, said = program.communicate(b"nonsense\n", timeout=60)
     changes = [first, *(json.loads(line) for line in out.splitlines())]
     assert program.returncode == 0
-    assert f"standard input:{len(LINES) + 1}: the line is no JSON object" in said.decode()
+    assert f"standard input:{len(LINES) + 1}: the line is not a JSON object" in said.decode()
     assert said.decode().splitlines()[-1] == (
         f"{len(LINES):,} observations, {len(LINES):,} new, 1 reject, {len(changes)} status changes"
     )

@@ -165,7 +165,7 @@ def test_any_damage_is_survived(data: st.DataObject) -> None:
         read(content)
     except SourceError as error:
         message = str(error)
-        assert message.startswith("log: is no XML")
+        assert message.startswith("log: is not XML")
 
 
 @pytest.mark.parametrize("kind", ["order", "resource"])

@@ -104,7 +104,9 @@ def test_order_and_chunks_do_not_matter(records: list[dict[str, object]], random
 
 def test_a_named_source_that_is_nothing_is_an_error() -> None:
     """The message lists what is read."""
-    with pytest.raises(SourceError, match=r"^a.bin: is none of the formats that are read: .*iCalendar.*JSON"):
+    with pytest.raises(
+        SourceError, match=r"^a.bin: unrecognized format; supported formats: .*iCalendar.*JSON"
+    ):
         read_observations([source(b"\0\1\2", "a.bin")], OPTIONS)
 
 
@@ -119,7 +121,7 @@ def test_a_found_file_that_is_nothing_is_counted_where_it_was_found() -> None:
 
 def test_a_folder_of_nothing_but_other_things_is_an_error() -> None:
     """Somebody who names it expects something to be read."""
-    with pytest.raises(SourceError, match=r"^pics: has nothing in it of the formats that are read: .*JSON"):
+    with pytest.raises(SourceError, match=r"^pics: contains no file in a supported format: .*JSON"):
         read_observations([source(b"\0\1\2", f"pics/{n}.jpg", "pics") for n in range(3)], OPTIONS)
 
 

@@ -130,7 +130,7 @@ def test_a_link_in_an_archive_is_refused(tmp_path: Path) -> None:
         member.external_attr = 0o120777 << 16
         archive_of_zip.writestr(member, "/etc/passwd")
     for name in ("a.tar", "b.zip"):
-        with pytest.raises(SourceError, match="the archive has nothing to read in it"):
+        with pytest.raises(SourceError, match="the archive contains nothing to read"):
             find_sources([tmp_path / name])
         (tmp_path / "note.txt").write_text("x")
         found = find_sources([tmp_path])
@@ -197,11 +197,11 @@ def test_standard_input_can_be_looked_at_twice(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     ("make", "problem"),
     [
-        (lambda path: None, "there is no such file or folder"),
+        (lambda path: None, "no such file or folder"),
         (lambda path: path.write_bytes(b""), "is empty"),
-        (lambda path: path.mkdir(), "the folder has nothing to read in it"),
+        (lambda path: path.mkdir(), "the folder contains nothing to read"),
         (lambda path: path.write_bytes(b"PK\x03\x04 no zip"), r"cannot be read as an archive \(.+\)"),
-        (lambda path: path.write_bytes(zipped({})), "the archive has nothing to read in it"),
+        (lambda path: path.write_bytes(zipped({})), "the archive contains nothing to read"),
     ],
 )
 def test_what_is_named_must_be_readable(tmp_path: Path, make: object, problem: str) -> None:

@@ -126,7 +126,7 @@ def test_records_of_the_contract_are_taken(tmp_path: Path) -> None:
         # The contract reads a time at UTC without a zone in that of the call.
         assert frame.get_column("local").dt.strftime("%d %H:%M").to_list() == ["02 07:00", "03 08:00"]
         assert frame.get_column("cups:number").to_list() == [2.0, None]
-        with pytest.raises(SchemaError, match="record 2: no time is given"):
+        with pytest.raises(SchemaError, match="record 2: no timestamp"):
             store.observe([record, {"type": "tea"}])
 
 

@@ -65,7 +65,7 @@ def test_the_sources_are_read_and_what_changed_is_said(home: Path) -> None:
         "logs": [str(ADA.observations.height)] * 2 + ["0"],
         "tea.ndjson": ["40", "40", "1"],
     }
-    assert "tea.ndjson:41: the line is no JSON object" in result.stderr
+    assert "tea.ndjson:41: the line is not a JSON object" in result.stderr
     assert "ada: Tea daily at 07:00: new → confirmed (kept often enough)" in result.stdout
     assert "status changes of patterns that are not confirmed" in result.stderr
     with Store(home / "habits.db") as store:

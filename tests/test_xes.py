@@ -181,7 +181,7 @@ def test_any_damage_is_survived(data: st.DataObject) -> None:
         read(octets)
     except SourceError as error:
         message = str(error)
-        assert message.startswith("log.xes: is no XML")
+        assert message.startswith("log.xes: is not XML")
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def add_archive(path: Path, head: bytes, found: Found, found_in: str | None) -> 
         found.cannot_read(str(path), f"cannot be read as an archive ({reason_of(error)})", found_in, error)
     else:
         if found_in is None and len(found.sources) == before:
-            raise SourceError(str(path), "the archive has nothing to read in it")
+            raise SourceError(str(path), "the archive contains nothing to read")
     return True
 
 
@@ -124,10 +124,10 @@ class _TarMember(io.BufferedReader):
 
 
 def _is_wanted(path: Path, name: str, size: int, found: Found, *, is_plain: bool) -> bool:
-    """Whether to read a member; a note says why one is not."""
+    """True if a member is to be read; a note gives the reason if not."""
     parts = PurePosixPath(name.replace("\\", "/")).parts
     if not is_plain or not _is_inside(parts):
-        message = "points outside the archive and is not read"
+        message = "points outside the archive; skipped"
         found.notes.append(Note("warning", f"{path}!{name}", "unsafe_member", message))
         return False
     if any(is_passed_over(part) for part in _without_maildir_folder(parts)):
@@ -143,5 +143,5 @@ def _without_maildir_folder(parts: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _is_inside(parts: tuple[str, ...]) -> bool:
-    """Whether a path stays where it starts: relative, without a way up, on any system."""
+    """True if a path is relative and has no ``..``, on any system."""
     return bool(parts) and parts[0] != "/" and not parts[0].endswith(":") and ".." not in parts

@@ -42,7 +42,7 @@ def find_sources(names: Iterable[str | Path]) -> Found:
             found.sources.append(_standard_input())
             continue
         if str(name) == "":
-            raise SourceError("''", "an empty name is no file or folder; . is this folder")
+            raise SourceError("''", "the name is empty; use . for the current folder")
         path = Path(name)
         _check_readable(path)
         known = len(found.sources) + len(seen)
@@ -52,7 +52,7 @@ def find_sources(names: Iterable[str | Path]) -> Found:
                 seen.add(real)
                 _add_file(file, found, None if file == path else str(path))
         if path.is_dir() and not known and not found.sources:
-            raise SourceError(str(path), "the folder has nothing to read in it")
+            raise SourceError(str(path), "the folder contains nothing to read")
     return found
 
 
@@ -60,7 +60,7 @@ def _check_readable(path: Path) -> None:
     try:
         mode = path.stat().st_mode
     except FileNotFoundError:
-        raise SourceError(str(path), "there is no such file or folder") from None
+        raise SourceError(str(path), "no such file or folder") from None
     except (OSError, ValueError) as error:
         raise SourceError(str(path), f"cannot be read ({reason_of(error)})") from error
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISFIFO(mode)):
@@ -79,7 +79,7 @@ def _files_under(path: Path, notes: list[Note]) -> Iterator[Path]:
 
 
 def _is_walked(folder: Path, *, in_maildir: bool) -> bool:
-    """Whether to look into a folder: a maildir's ``.Sent`` is one of its folders, its ``tmp`` is not mail yet."""
+    """True if a folder is to be read: a maildir's ``.Sent`` is one of its folders, its ``tmp`` is not mail yet."""
     if in_maildir:
         return folder.name != "tmp" and (not folder.name.startswith(".") or (folder / "cur").is_dir())
     return not is_passed_over(folder.name)

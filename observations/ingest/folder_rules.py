@@ -44,7 +44,7 @@ class Found:
 
 
 def is_passed_over(name: str) -> bool:
-    """Whether a file or folder of this name is none of the person's records: hidden, or a program's own."""
+    """True if a file or folder of this name is to be skipped: hidden, or a program's own."""
     return name.startswith(".") or name in FOLDERS_OF_PROGRAMS or name.endswith(COMPANIONS)
 
 

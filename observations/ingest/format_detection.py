@@ -1,4 +1,4 @@
-"""Which reader reads a source, and which sources are read together."""
+"""Chooses the reader for each source, and which sources are read together."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Part:
     Attributes:
         label: what to call them: the source, or the folder or archive that a record in each file was found in.
         found_in: as for a source.
-        reader: reads them; null for one that no reader recognises, about which there is a `note`.
+        reader: reads them; None for one that no reader recognises, about which there is a `note`.
         sources: to be taken once, in order; each is looked at only when it is taken.
 
     """
@@ -81,7 +81,7 @@ def parts_of(named_and_found: Iterable[Source], options: ReadOptions) -> Iterato
 
 
 def recognise(source: Source) -> Reader | None:
-    """The first of `READERS` that recognises the source; null if none does."""
+    """The first of `READERS` that recognises the source; None if none does."""
     return _reader_for(source.head(), source.name)
 
 
@@ -117,8 +117,8 @@ def _recognised(source: Source, options: ReadOptions) -> Recognised:
     if reader is not None:
         return Recognised(_held(source, head) if isinstance(reader, ManyReader) else source, reader)
     if source.found_in is None:
-        raise SourceError(source.label, f"is none of the formats that are read: {known_formats()}")
-    message = "is no export of a kind that is read"
+        raise SourceError(source.label, f"unrecognized format; supported formats: {known_formats()}")
+    message = "unrecognized format, skipped"
     note = Note("left_out", source.found_in, "not_recognised", message, item=source.label)
     return Recognised(source, None, note)
 

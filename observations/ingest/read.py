@@ -88,7 +88,7 @@ def read_sources(
             report.features.update(split_column(c)[0] for c in feature_columns(finished.observations.columns))
             yield finished
     if found_in is not None and not anything:
-        raise SourceError(found_in, f"has nothing in it of the formats that are read: {known_formats()}")
+        raise SourceError(found_in, f"contains no file in a supported format: {known_formats()}")
 
 
 def _read_part(part: Part, options: ReadOptions, about: SourceReport) -> Iterator[Batch]:
@@ -131,7 +131,7 @@ def _note_only(note: Note) -> Batch:
 def _finished(
     batch: Batch, options: ReadOptions, report: SourceReport, seen: Seen, *, keep_repeats: bool
 ) -> Batch:
-    """The batch completed, cut to the window and rid of repeats; its notes counted."""
+    """The batch completed, cut to the window and freed of duplicates; its notes counted."""
     frame, notes = _within(batch.observations, options, report.label)
     frame = complete(frame, options)
     repeated = seen.add(frame)
@@ -141,10 +141,10 @@ def _finished(
     if count and not keep_repeats:
         frame = frame.filter(~repeated)
     report.observations += len(repeated) - count
-    told = (*batch.notes, *notes)
-    for note in told:
+    all_notes = (*batch.notes, *notes)
+    for note in all_notes:
         report.add(note)
-    return Batch(frame, told)
+    return Batch(frame, all_notes)
 
 
 def _within(frame: pl.DataFrame, options: ReadOptions, label: str) -> tuple[pl.DataFrame, list[Note]]:

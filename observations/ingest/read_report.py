@@ -14,15 +14,15 @@ NOTES_KEPT = 1_000
 
 @dataclass
 class SourceReport:
-    """What became of one source.
+    """The result of reading one source.
 
     Attributes:
         label: what the person calls it; a folder, for files that are one record each.
-        recognised: the format it was read as; null if it is none that is known.
+        recognised: the format it was read as; None if it is none that is known.
         named: whether the person named it, and did not only name what it was found in.
         files: how many there are of it.
         observations: how many it gave that no source before it had given.
-        counts: how many records each (level, reason) speaks for.
+        counts: how many records each (level, reason) stands for.
         notes: the first `NOTES_KEPT` notes, as they came.
 
     """
@@ -37,11 +37,11 @@ class SourceReport:
     _warnings: dict[tuple[str, str], int] = field(default_factory=dict)  # their places in `notes`
 
     def count(self, level: str) -> int:
-        """How many records the notes of this level speak for."""
+        """How many records the notes of this level stand for."""
         return sum(n for (of_level, _), n in self.counts.items() if of_level == level)
 
     def message(self, level: str, reason: str) -> str:
-        """What is said about the first of the records to which this happened."""
+        """The message of the first record with this level and reason."""
         said = (note.message for note in self.notes if (note.level, note.reason) == (level, reason))
         return next(said, reason.replace("_", " "))
 
@@ -61,7 +61,7 @@ class SourceReport:
 
 @dataclass
 class ReadingReport:
-    """What became of each source, in the order in which they were read.
+    """The result of reading each source, in the order of reading.
 
     Attributes:
         sources: by their labels.
@@ -87,5 +87,5 @@ class ReadingReport:
         return sum(source.observations for source in self.sources.values())
 
     def count(self, level: str) -> int:
-        """How many records the notes of this level speak for."""
+        """How many records the notes of this level stand for."""
         return sum(source.count(level) for source in self.sources.values())

@@ -1,1 +1,1 @@
-"""Secrets, removed from text before anything is computed or stored."""
+"""Redaction of secrets, before anything is computed or stored."""

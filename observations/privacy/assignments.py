@@ -109,7 +109,7 @@ def redact_named(text: str) -> str:
 
 @lru_cache(maxsize=8_192)
 def names_secret(name: str) -> bool:
-    """Whether a variable, option, header or field of this name holds a secret.
+    """True if a variable, option, header or field of this name holds a secret.
 
     >>> [n for n in ("PGPASSWORD", "apiKey", "PWD", "token_file", "max-tokens", "--no-password") if names_secret(n)]
     ['PGPASSWORD', 'apiKey']
@@ -121,7 +121,7 @@ def names_secret(name: str) -> bool:
 
 
 def is_reference(value: str) -> bool:
-    """Whether a value only says where the secret is to be found: a variable, or the output of a command."""
+    """True if a value only refers to a secret: a variable, or the output of a command."""
     return _REFERENCE.match(value) is not None
 
 
@@ -142,7 +142,7 @@ def _around(text: str, spans: list[tuple[int, int]], starts: list[int], at: int)
 
 
 def _is_json(sep: str) -> bool:
-    """Whether what parts name and value begins with the quote that closes the name."""
+    """True if the separator of name and value begins with the quote that closes the name."""
     return sep.lstrip("\\")[:1] in ('"', "'")
 
 
@@ -235,5 +235,5 @@ def _header_value(text: str, named: re.Match[str], around: _Around) -> tuple[int
 
 
 def _is_path(plain: str, value: str) -> bool:
-    """Whether the value of something called a key is a file that holds it."""
+    """True if the value of a name that ends in "key" is the path of a key file."""
     return plain.endswith("key") and "secret" not in plain and bool(_LOOKS_PATH.match(value.strip("'\"")))

@@ -59,7 +59,7 @@ _ONLY_WITH: dict[str, frozenset[str]] = {
     **dict.fromkeys(("gcloud", "snap"), _set("set")),
     "openssl": _set("enc pkcs12 rsa req genrsa pkey pkcs8 ec cms smime x509 ca"),
 }
-"""Program → words of which one must be there for what is said of it here (`docker run -p` is a port)."""
+"""Program → words of which one must be present for the program's entry to apply (`docker run -p` is a port)."""
 
 _USER_AND_SECRET: dict[str, tuple[str, ...]] = {
     **_each("curl", "-u --user -U --proxy-user -b --cookie"),

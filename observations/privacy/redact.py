@@ -1,6 +1,6 @@
-"""Secrets are taken out of commands and other text before anything is computed or stored.
+"""Redacts secrets in commands and other text before anything is computed or stored.
 
-A password in a history is there by accident, and no habit needs it. `redact` puts `PLACEHOLDER` in its place
+Passwords get into a history by accident, and no pattern needs them. `redact` puts `PLACEHOLDER` in its place
 and leaves the rest of the line readable. It knows a secret by one of four things:
 
 - **its own form**: keys of well-known services, JSON web tokens, private key blocks;
@@ -8,7 +8,7 @@ and leaves the rest of the line readable. It knows a secret by one of four thing
 - **the name before it**: ``--password x``, ``API_KEY=x``, ``"token": "x"``, ``?sig=x``, ``Authorization: Bearer x``;
 - **the program that takes it**: ``mysql -px``, ``curl -u user:x``, ``echo x | sudo -S`` (`observations.privacy.command_arguments`).
 
-In doubt it redacts: a word too many is unreadable, a password too few is a leak. What only *names* a secret
+When in doubt it redacts: a redacted word is a nuisance, a missed password is a leak. What only *names* a secret
 stays: ``$TOKEN``, ``--password-stdin``, ``--token-file path``.
 """
 

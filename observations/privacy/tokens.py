@@ -1,4 +1,4 @@
-"""Secrets that can be told by their own form, wherever they stand: keys of known services, credentials in a URL."""
+"""Secrets that are recognized by their form, anywhere in a text: keys of known services, credentials in a URL."""
 
 from __future__ import annotations
 

@@ -135,7 +135,7 @@ def unquoted(word: str) -> str:
 
 
 def is_open(text: str) -> bool:
-    """Whether the shell would wait for more after this: an open quote, here-document, bracket, `if` or `|`.
+    """True if the shell would wait for more input after this: an open quote, here-document, bracket, `if` or `|`.
 
     >>> [is_open(t) for t in ("echo 'a", "cat <<E", "for x in a b", "make |", "{ ls", "echo it is done", "ls")]
     [True, True, True, True, True, False, False]

@@ -41,7 +41,7 @@ COMMAND = "command:text"
 
 
 class Command(NamedTuple):
-    """What a command line ran; null where it ran nothing (a comment, an assignment)."""
+    """What a command line ran; None where it ran nothing (a comment, an assignment)."""
 
     program: str | None
     subcommand: str | None

@@ -76,7 +76,7 @@ class Family:
 
     Attributes:
         depth: how many words name one at most.
-        nested: first words after which a second one belongs to the name; null: after every one.
+        nested: first words after which a second one belongs to the name; None: after every one.
         valued: options before the sub-command that take the next word as their value.
         inner: further ones that do so between the first and the second word.
 

@@ -198,7 +198,7 @@ def _same_wording(a: tuple[str, ...], b: tuple[str, ...]) -> bool:
 
 
 def _is_slip(a: str, b: str) -> bool:
-    """Whether two words are one with a letter left out or two swapped."""
+    """True if two words differ by one missing letter or two swapped letters."""
     short, long = sorted((a, b), key=len)
     # Neither words with digits in them, nor scripts in which one character is a word.
     if len(long) < _SHORTEST_SLIP or not (a + b).isalpha() or max(a + b) >= "\u2e80" or a[0] != b[0]:

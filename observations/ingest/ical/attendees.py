@@ -24,9 +24,9 @@ class People(NamedTuple):
     """The people of one event.
 
     Attributes:
-        organizer: address in lower case, or null.
+        organizer: address in lower case, or None.
         participants: attendees and organizer with an address, once each, without rooms and the person.
-        response: what the person answered (PARTSTAT, lower case), or null where they are no attendee.
+        response: what the person answered (PARTSTAT, lower case), or None where they are no attendee.
 
     """
 

@@ -32,7 +32,7 @@ from observations.ingest.ical.parser import Component, Damage, parse_calendars, 
 from observations.ingest.ical.revisions import families
 from observations.ingest.ical.timezones import ZoneRules, Zones, parse_zone_rules
 from observations.ingest.ical.values import ZERO
-from observations.ingest.toolkit.note_collector import Remarks
+from observations.ingest.toolkit.note_collector import NoteCollector
 from observations.ingest.toolkit.reader import BATCH_ROWS, Batch, ReadOptions, Source
 
 LARGEST_BYTES = 256 * 2**20
@@ -57,7 +57,7 @@ class CalendarReader:
     name = "iCalendar"
 
     def recognises(self, head: bytes, name: str) -> bool:
-        """Whether the text begins a calendar; further down only where the name says that it is one, since mails
+        """True if the text begins a calendar; further down only where the name says that it is one, since mails
         and shell scripts contain calendars.
         """
         text = to_utf8(head)
@@ -81,7 +81,7 @@ class CalendarReader:
             raise SourceError(source.label, problem)
         calendars, damage = parse_calendars(content)
         del content  # the lines that are kept have their own
-        remarks = Remarks(source.label)
+        remarks = NoteCollector(source.label)
         _tell_damage(damage, calendars, remarks)
         events, me = _read_events(calendars, options, remarks)
         observed = Observed(options, me, remarks)
@@ -96,7 +96,7 @@ class CalendarReader:
 CALENDAR = CalendarReader()
 
 
-def _tell_damage(damage: Damage, calendars: list[Component], remarks: Remarks) -> None:
+def _tell_damage(damage: Damage, calendars: list[Component], remarks: NoteCollector) -> None:
     if not calendars:
         remarks.warn("no_calendar", "it has no VCALENDAR and no VEVENT")
     told = (
@@ -121,7 +121,7 @@ def _tell_damage(damage: Damage, calendars: list[Component], remarks: Remarks) -
 
 
 def _read_events(
-    calendars: list[Component], options: ReadOptions, remarks: Remarks
+    calendars: list[Component], options: ReadOptions, remarks: NoteCollector
 ) -> tuple[list[Event], frozenset[str]]:
     """The events of all calendars of a file, and the addresses of the person."""
     shared: dict[str, ZoneRules] = {}  # for a calendar that lacks the VTIMEZONE which another one has
@@ -141,19 +141,19 @@ def _read_events(
     return events, frozenset(me)
 
 
-def _zone_rules(calendar: Component, remarks: Remarks) -> dict[str, ZoneRules]:
+def _zone_rules(calendar: Component, remarks: NoteCollector) -> dict[str, ZoneRules]:
     found = {}
     for component in calendar.inside:
         if component.name == "VTIMEZONE":
             rules, wrong = parse_zone_rules(component)
             found[rules.tzid] = rules
             for problem in wrong:
-                message = f"a part of a VTIMEZONE was passed over: {problem}"
+                message = f"a part of a VTIMEZONE was ignored: {problem}"
                 remarks.warn("bad_vtimezone", message, component.line, rules.tzid)
     return found
 
 
-def _clock(calendar: Component, zones: Zones, options: ReadOptions, remarks: Remarks) -> Clock:
+def _clock(calendar: Component, zones: Zones, options: ReadOptions, remarks: NoteCollector) -> Clock:
     """The zone of times without one: X-WR-TIMEZONE, unless it says nothing about a place, else the user's."""
     written = calendar.first("X-WR-TIMEZONE")
     users = Clock(zone(options.tz), stated=False)
@@ -171,12 +171,12 @@ def _clock(calendar: Component, zones: Zones, options: ReadOptions, remarks: Rem
 _SUMMER, _WINTER = datetime(2024, 7, 1), datetime(2024, 1, 1)
 
 
-def _read_components(calendar: Component, reader: EventReader, remarks: Remarks) -> Iterator[Event]:
+def _read_components(calendar: Component, reader: EventReader, remarks: NoteCollector) -> Iterator[Event]:
     for component in calendar.inside:
         if component.name != "VEVENT":
             if component.name != "VTIMEZONE":
                 what = _OTHER_COMPONENTS.get(component.name, f"components named {component.name[:20]}")
-                remarks.leave_out("no_event", f"{what} are no events")
+                remarks.leave_out("no_event", f"{what} are not events")
             continue
         uid = component.text("UID")
         if component.end == "cut":

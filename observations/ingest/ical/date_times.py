@@ -72,7 +72,7 @@ class MomentReader:
         """
         wall, is_date, offset = parse_digits(written.value if text is None else text)
         if not FIRST_YEAR <= wall.year < LAST_YEAR:
-            raise ValueError(f"the year {wall.year} is none in which things happen")
+            raise ValueError(f"the year {wall.year} is out of range")
         parameters = self._parameters_of(written)
         if is_date or parameters.is_date:
             return Moment(wall.replace(hour=0, minute=0, second=0), None, True)

@@ -12,7 +12,7 @@ from observations.ingest.ical.date_times import Clock, Moment, MomentReader, spl
 from observations.ingest.ical.parser import Component, Property
 from observations.ingest.ical.timezones import Zones
 from observations.ingest.ical.values import DAY, ZERO, parse_duration
-from observations.ingest.toolkit.note_collector import Remarks
+from observations.ingest.toolkit.note_collector import NoteCollector
 
 ALL_DAY_MARKS = ("X-MICROSOFT-CDO-ALLDAYEVENT", "X-MICROSOFT-MSNCALENDAR-ALLDAYEVENT")
 """What Exchange and Outlook.com say of events that they write from midnight to midnight."""
@@ -38,7 +38,7 @@ class Event:
 
     Attributes:
         uid: empty if there is none.
-        recurrence_id: for an override, which occurrence of its series it stands for; null for a master.
+        recurrence_id: for an override, which occurrence of its series it stands for; None for a master.
         and_future: whether the override changes the later occurrences as well.
         cancelled: by its STATUS, or because its calendar is a METHOD:CANCEL message.
 
@@ -60,7 +60,7 @@ class Event:
 
     @property
     def recurs(self) -> bool:
-        """Whether it is the master of a series."""
+        """True if the event is the master of a series."""
         return bool(self.rules or self.extra_dates) and self.recurrence_id is None
 
     @property
@@ -91,11 +91,13 @@ class EventReader:
         clock: the zone of its times without one.
         here: the person's own zone.
         cancels: whether all its events are cancellations (METHOD:CANCEL).
-        remarks: is told what was read with an assumption.
+        remarks: collects notes on what was read with an assumption.
 
     """
 
-    def __init__(self, zones: Zones, clock: Clock, here: tzinfo, cancels: bool, remarks: Remarks) -> None:
+    def __init__(
+        self, zones: Zones, clock: Clock, here: tzinfo, cancels: bool, remarks: NoteCollector
+    ) -> None:
         self._moments = MomentReader(zones)
         self._clock = clock
         self._here = here
@@ -156,7 +158,7 @@ class EventReader:
             self._warn("tz_assumed", f"times without a zone; {self._clock.zone} is assumed")
 
     def _lasts_whole_days(self, start: Moment, length: timedelta) -> bool:
-        """Whether an event written with times is an all-day one.
+        """True if an event written with times is an all-day one.
 
         It says so itself, and starts at a midnight; or it lasts from one midnight of the person to another.
         """
@@ -182,7 +184,7 @@ class EventReader:
             self._warn("bad_length", f"the end of an event cannot be read, so it has none ({error})")
             return usual
         if length < ZERO:
-            self._warn("negative_length", "an event ends before it starts; its length is taken as none")
+            self._warn("negative_length", "an event ends before it starts; its duration is taken as 0")
         return max(length, usual)
 
     def _written_length(self, written: Property, start: Moment) -> timedelta:
@@ -199,7 +201,7 @@ class EventReader:
         return self._clock.instant(end) - self._clock.instant(start)
 
     def _dates(self, lines: Sequence[Property], reason: str) -> Iterator[Moment]:
-        """The moments in lists of dates; one that cannot be read is told and passed over."""
+        """The moments in lists of dates; one that cannot be read is skipped with a note."""
         for written in map(split_at_date, lines):
             for text in _LIST.split(written.value):
                 if text.strip():
@@ -230,7 +232,7 @@ class EventReader:
 
     def _tell_passed_over(self, reason: str, written: Property, error: ValueError) -> None:
         name = written.head.partition(";")[0].upper()
-        self._warn(reason, f"a value of {name} cannot be read and is passed over ({error})")
+        self._warn(reason, f"a value of {name} cannot be read and is ignored ({error})")
 
     def _warn(self, reason: str, message: str) -> None:
         self._remarks.warn(reason, message, self._component.line, self._component.text("UID"))

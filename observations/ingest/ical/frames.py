@@ -14,7 +14,7 @@ from observations.ingest.ical.revisions import Family
 from observations.ingest.ical.series import Run, Span
 from observations.ingest.ical.values import split_texts, unescape, without_queries
 from observations.ingest.toolkit.complete import with_times
-from observations.ingest.toolkit.note_collector import Remarks
+from observations.ingest.toolkit.note_collector import NoteCollector
 from observations.ingest.toolkit.reader import ReadOptions
 
 EARLIEST, LATEST = datetime(1970, 1, 1), datetime(2999, 12, 31)
@@ -56,14 +56,14 @@ class Observed:
     Args:
         options: the user's zone, and the window.
         me: the person's addresses, in lower case.
-        remarks: is told what was left out.
+        remarks: collects notes on what was left out.
 
     Attributes:
         span: the window, as far as calendars have anything in it.
 
     """
 
-    def __init__(self, options: ReadOptions, me: frozenset[str], remarks: Remarks) -> None:
+    def __init__(self, options: ReadOptions, me: frozenset[str], remarks: NoteCollector) -> None:
         self._tz = options.tz
         self._me = me
         self._remarks = remarks
@@ -175,7 +175,7 @@ def _within(
 
 
 def _features(event: Event, people: People, length: timedelta) -> tuple[object, ...]:
-    """The values of all `FEATURES` but the last, in their order; null for what the event does not have."""
+    """The values of all `FEATURES` but the last, in their order; None for what the event does not have."""
     component = event.component
     categories = [
         without_queries(category)

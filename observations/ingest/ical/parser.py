@@ -49,7 +49,7 @@ class Property(NamedTuple):
     value: str
 
     def parameter(self, name: str) -> str | None:
-        """The value of a parameter, without quotes; null if it is not there. `name` in upper case.
+        """The value of a parameter, without quotes; None if it is not there. `name` in upper case.
 
         >>> Property('DTSTART;tzid="Europe/Berlin"', "20240603").parameter("TZID")
         'Europe/Berlin'
@@ -87,7 +87,7 @@ class Component:
             self._lines[name] = [known, text]
 
     def has(self, name: str) -> bool:
-        """Whether there is a property of that name."""
+        """True if there is a property of that name."""
         return name in self._lines
 
     def all(self, name: str) -> list[Property]:
@@ -98,7 +98,7 @@ class Component:
         return [_property(text) for text in ((known,) if isinstance(known, str) else known)]
 
     def first(self, name: str) -> Property | None:
-        """The first property of that name that says anything, or null."""
+        """The first property of that name that says anything, or None."""
         known = self._lines.get(name)
         if known is None:
             return None

@@ -56,7 +56,7 @@ class SeriesClock:
         return self.names([wall])[0]
 
     def means_day(self, moment: Moment) -> bool:
-        """Whether it means a whole day of a series of times: a date, or a midnight that no occurrence has.
+        """True if the id means a whole day of a series of times: a date, or a midnight that no occurrence has.
 
         Exchange writes such midnights.
         """
@@ -66,7 +66,7 @@ class SeriesClock:
         return moment.is_date or (own_clock and moment.wall.time() == time.min != self.start.time())
 
     def _shows_floating_start(self, moment: Moment) -> bool:
-        """Whether a time with a zone shows the time of day of a floating series: the zone is an afterthought."""
+        """True if a time with a zone has the time of day of a floating series, so the zone is to be ignored."""
         return self._own_zone is None and moment.wall.time() == self.start.time()
 
     def shown(self, walls: list[datetime]) -> list[datetime]:
@@ -96,7 +96,7 @@ class SeriesClock:
         try:
             wall, is_date, offset = parse_digits(rule.until)
         except ValueError as error:
-            raise RuleError("bad_rule", f"UNTIL={rule.until[:20]} is no date") from error
+            raise RuleError("bad_rule", f"UNTIL={rule.until[:20]} is not a date") from error
         if wall.year >= LAST_YEAR:
             return datetime.max
         if self.all_day:

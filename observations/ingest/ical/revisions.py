@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from observations.ingest.ical.event import Event
 from observations.ingest.ical.parser import Component
 from observations.ingest.ical.series import Run, Series, Span, begin_of, lone_overrides
-from observations.ingest.toolkit.note_collector import Remarks
+from observations.ingest.toolkit.note_collector import NoteCollector
 
 SUPERSEDED = ("superseded", "older versions of events")
 REPEATED = ("repeated", "events that the file has twice")
@@ -35,7 +35,7 @@ class Family:
         recurs = any(event.recurs or event.recurrence_id for event in self.events)
         return series if recurs or series != self.uid else None
 
-    def runs(self, span: Span, remarks: Remarks) -> Iterator[Run]:
+    def runs(self, span: Span, remarks: NoteCollector) -> Iterator[Run]:
         """When its events took place; those of a series as far as they may lie within the span."""
         if len(self.events) > 1:
             self.events = _newest(self.events, remarks)
@@ -68,7 +68,7 @@ def families(events: Iterable[Event]) -> Iterator[Family]:
         yield Family(uid, members)
 
 
-def _newest(events: list[Event], remarks: Remarks) -> list[Event]:
+def _newest(events: list[Event], remarks: NoteCollector) -> list[Event]:
     """The newest version of each event.
 
     Overrides of different occurrences are different events. So are masters of one version with different starts:

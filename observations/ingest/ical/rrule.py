@@ -70,7 +70,7 @@ def parse_rule(text: str) -> Rule:
     parts = dict(_split_parts(text))
     frequency = parts.get("FREQ", "")
     if frequency not in ("YEARLY", "MONTHLY", "WEEKLY", "DAILY", *STEP_SECONDS):
-        raise RuleError("bad_rule", f"FREQ={frequency} is no frequency")
+        raise RuleError("bad_rule", f"FREQ={frequency} is not a frequency")
     if unknown := [name for name in parts if name.startswith("BY") and name not in _BY_PARTS]:
         raise RuleError("bad_rule", f"the part {unknown[0][:20]} is not known")
     if parts.get("RSCALE", "GREGORIAN") != "GREGORIAN":
@@ -129,6 +129,6 @@ def _weekdays(text: str) -> tuple[tuple[int, int], ...]:
     for part in (p.strip() for p in text.split(",") if p.strip()):
         found = re.fullmatch(r"([+-]?\d{1,2})?\s*(MO|TU|WE|TH|FR|SA|SU)[A-Z]*", part)
         if not found:
-            raise RuleError("bad_rule", f"BYDAY={part[:20]} is no weekday")
+            raise RuleError("bad_rule", f"BYDAY={part[:20]} is not a weekday")
         days.add((int(found[1] or 0), WEEKDAYS[found[2]]))
     return tuple(sorted(days))

@@ -85,7 +85,7 @@ def expand(rule: Rule, start: datetime, first: datetime, last: datetime) -> list
     if rule.count is not None:
         inside = inside[: rule.count + SPARE]
     if len(inside) > MOST_OCCURRENCES:
-        raise RuleError("rule_too_dense", f"it comes {len(inside):,} times")
+        raise RuleError("rule_too_dense", f"it occurs {len(inside):,} times")
     return cast(list[datetime], inside.tolist())
 
 
@@ -104,7 +104,7 @@ def _refuse_dense(rule: Rule) -> None:
         if seconds:
             a_day = a_day * seconds // 60 if rule.frequency == "SECONDLY" else a_day * seconds
     if a_day > MOST_A_DAY:
-        raise RuleError("rule_too_dense", f"it comes {a_day:,} times a day")
+        raise RuleError("rule_too_dense", f"it occurs {a_day:,} times a day")
 
 
 _DAY = 86_400

@@ -33,7 +33,7 @@ from observations.ingest.ical.recurrence_ids import SeriesClock
 from observations.ingest.ical.rrule import Rule, RuleError, parse_rule
 from observations.ingest.ical.rrule_expand import expand
 from observations.ingest.ical.values import DAY, ZERO
-from observations.ingest.toolkit.note_collector import Remarks
+from observations.ingest.toolkit.note_collector import NoteCollector
 
 LARGEST_MOVE = timedelta(days=3660)
 """A THISANDFUTURE override that moves its series by more than this may lose occurrences at the window's ends."""
@@ -53,7 +53,7 @@ class Run(NamedTuple):
         event: what they look like: their master or override.
         length: how long each took.
         begins: when they began: instants (UTC, naive), or days (midnights) if the event is all-day.
-        names: by what their series names them, in the same order; null for an event that does not recur.
+        names: by what their series names them, in the same order; None for an event that does not recur.
         by_day: whether the names are days.
 
     """
@@ -83,11 +83,11 @@ class Series:
     Args:
         master: an event that recurs, or has overrides.
         overrides: the overrides that belong to it, each occurrence's newest.
-        remarks: is told what could not be followed and what was left out.
+        remarks: collects notes on unsupported rules and on what was left out.
 
     """
 
-    def __init__(self, master: Event, overrides: Sequence[Event], remarks: Remarks) -> None:
+    def __init__(self, master: Event, overrides: Sequence[Event], remarks: NoteCollector) -> None:
         self._master = master
         self._clock = clock = SeriesClock(master)
         self._remarks = remarks
@@ -175,7 +175,7 @@ class Series:
         return self._clock.shown(found)
 
     def _limited_rules(self, texts: Sequence[str]) -> Iterator[tuple[Rule | None, datetime]]:
-        """Each rule with the last wall-clock time that UNTIL lets through; null for one that makes no sense."""
+        """Each rule with the last wall-clock time that UNTIL lets through; None for one that makes no sense."""
         for text in texts:
             try:
                 rule = parse_rule(text)
@@ -190,7 +190,7 @@ class Series:
             yield rule, limit
 
     def _warn(self, error: RuleError) -> None:
-        message = f"a recurrence rule cannot be followed, only its first date is read: {error}"
+        message = f"unsupported recurrence rule, only its first date is read: {error}"
         self._remarks.warn(error.reason, message, self._master.line, self._master.uid)
 
     def _is_barred(self, name: datetime) -> bool:
@@ -199,7 +199,7 @@ class Series:
         return bool(self._barred_days) and self._clock.wall(name).date() in self._barred_days
 
     def _stands(self, name: datetime, override: Event) -> bool:
-        """Whether an override counts, or the master is newer and has done away with its occurrence."""
+        """True if an override counts, False if the master is newer and has removed its occurrence."""
         if override.sequence > self._master.sequence:
             return True
         if self._master.cancelled or self._is_barred(name):

@@ -51,7 +51,7 @@ class Zones:
         self._found: dict[str, tzinfo | None] = {}
 
     def find(self, tzid: str) -> tzinfo | None:
-        """The zone, or null if nothing says what the name means."""
+        """The zone, or None if nothing says what the name means."""
         if tzid not in self._found:
             self._found[tzid] = self._resolve(tzid)
         return self._found[tzid]
@@ -107,7 +107,7 @@ class ZoneRules:
 
     @cached_property
     def zone(self) -> RuleZone | None:
-        """The zone that the rules make, or null if none of them can be followed."""
+        """The zone that the rules make, or None if none of them can be followed."""
         changes = {}
         for observance in self.observances:
             try:
@@ -118,7 +118,7 @@ class ZoneRules:
         return RuleZone(self.tzid, changes) if changes else None
 
     def agree_with(self, candidate: tzinfo) -> bool:
-        """Whether the zone has the offsets of these rules, in winter and in summer."""
+        """True if the zone has the offsets of these rules, in winter and in summer."""
         own = self.zone
         endless = any(observance.rules for observance in self.observances)
         year = COMPARED_IN if endless else max(o.start.year for o in self.observances)
@@ -200,7 +200,7 @@ def _observance(part: Component) -> Observance:
 
 
 def exact_zone(name: str) -> ZoneInfo | None:
-    """The zone of that IANA or Windows name, or null.
+    """The zone of that IANA or Windows name, or None.
 
     >>> exact_zone("W. Europe Standard Time")
     zoneinfo.ZoneInfo(key='Europe/Berlin')
@@ -219,7 +219,7 @@ _NO_ZONES = frozenset({"localtime", "posixrules", "Factory"})
 
 
 def similar_zone(name: str) -> tzinfo | None:
-    """The zone that a name means which is not spelled as IANA or Windows spell it, or null.
+    """The zone that a name means which is not spelled as IANA or Windows spell it, or None.
 
     >>> similar_zone("/freeassociation.sourceforge.net/Tzfile/Europe/Berlin")
     zoneinfo.ZoneInfo(key='Europe/Berlin')

@@ -58,10 +58,10 @@ _DIGITS = re.compile(
 def _parse_other_digits(text: str) -> Digits:
     found = _DIGITS.fullmatch(text)
     if not found:
-        raise ValueError(f"{text[:40]!r} is no date")
+        raise ValueError(f"{text[:40]!r} is not a date")
     year, month, day, hour, minute, second = (int(n or 0) for n in found.groups()[:6])
     if hour > 24 or minute > 59 or second > 60:
-        raise ValueError(f"{text[:40]!r} is no time of day")
+        raise ValueError(f"{text[:40]!r} is not a time of day")
     # 24:00:00 and a leap second are times that occur, and that datetime does not know.
     wall = datetime(year, month, day) + timedelta(hours=hour, minutes=minute, seconds=min(second, 59))
     return Digits(wall, found[4] is None, _offset(found[7]) if found[7] else None)
@@ -80,7 +80,7 @@ def parse_offset(text: str) -> timedelta:
     """
     found = re.fullmatch(r"([+-]?)(\d\d)(\d\d)(\d\d)?", text.strip(), re.ASCII)
     if not found or int(found[2]) > 18 or int(found[3]) > 59:
-        raise ValueError(f"{text[:20]!r} is no UTC offset")
+        raise ValueError(f"{text[:20]!r} is not a UTC offset")
     size = timedelta(hours=int(found[2]), minutes=int(found[3]), seconds=int(found[4] or 0))
     return -size if found[1] == "-" else size
 
@@ -99,7 +99,7 @@ def parse_duration(text: str) -> timedelta:
     """
     found = _DURATION.fullmatch(text.strip())
     if not found or not any(found.groups()[1:]) or any(len(n) > 9 for n in found.groups()[1:] if n):
-        raise ValueError(f"{text[:40]!r} is no duration")
+        raise ValueError(f"{text[:40]!r} is not a duration")
     weeks, days, hours, minutes, seconds = (int(n or 0) for n in found.groups()[1:])
     try:
         size = timedelta(days=days, weeks=weeks, hours=hours, minutes=minutes, seconds=seconds)
@@ -147,7 +147,7 @@ _ADDRESS = re.compile(r"[^\s@:;,<>\"'()\[\]]+@[^\s@:;,<>\"'()\[\]?&]+")
 
 
 def address_of(person: Property) -> str | None:
-    """The mail address of an ATTENDEE or ORGANIZER in lower case, or null if it has none.
+    """The mail address of an ATTENDEE or ORGANIZER in lower case, or None if it has none.
 
     The EMAIL parameter comes before the value, which may be a relay's address (iCloud).
     """

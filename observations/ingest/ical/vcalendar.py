@@ -55,7 +55,7 @@ def _written_out(line: re.Match[str]) -> str:
 
 
 def modern_rule(text: str) -> str | None:
-    """The RRULE value for a rule of vCalendar 1.0; null for what is none, or one that RRULE cannot say.
+    """The RRULE value for a rule of vCalendar 1.0; None for what is none, or one that RRULE cannot say.
 
     >>> modern_rule("W2 TU TH #10"), modern_rule("MP1 1+ 2- FR 20261224T000000Z")
     ('FREQ=WEEKLY;INTERVAL=2;BYDAY=TU,TH;COUNT=10', 'FREQ=MONTHLY;INTERVAL=1;BYDAY=1FR,-2FR;UNTIL=20261224T000000Z')
@@ -84,7 +84,7 @@ def modern_rule(text: str) -> str | None:
 
 
 def _values(kind: str, words: list[str]) -> list[str] | None:
-    """What the rule's BY part lists; null where a word is not of this kind of rule."""
+    """What the rule's BY part lists; None where a word is not of this kind of rule."""
     if kind == "W":
         return words if all(map(_WEEKDAY.fullmatch, words)) else None
     if kind == "MP":

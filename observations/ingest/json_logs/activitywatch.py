@@ -74,7 +74,7 @@ class ActivityWatchReader:
                 for bucket in _buckets(json, source.label, notes):
                     yield _batch(bucket, source.label, options)
             except BrokenJson as error:
-                message = "from here on it is no JSON; what comes after is not read"
+                message = "invalid JSON; the rest of the file is skipped"
                 notes.append(Note("reject", source.label, "bad_record", message, error.line))
             notes += cut_note(json, source.label)
         yield Batch(empty_observations(), tuple(notes))
@@ -162,7 +162,7 @@ def _batch(bucket: Bucket, label: str, options: ReadOptions) -> Batch:
         return Batch(empty_observations())
     kind = bucket.type or next((kind for column, kind in TOLD_BY.items() if column in raw.columns), "event")
     if kind == FILTER:
-        message = "says whether the person was at the keyboard, which is no activity"
+        message = "only says whether the person was at the keyboard"
         return Batch(
             empty_observations(),
             (Note("left_out", label, "afk", message, item=bucket.name, count=raw.height),),

@@ -63,24 +63,20 @@ class JsonReader:
 
 def cut_note(json: JsonStream, label: str) -> list[Note]:
     """What is to be said where the text ended too early."""
-    return (
-        [Note("warning", label, "cut_off", "the file ends before its JSON does", json.line)]
-        if json.cut
-        else []
-    )
+    return [Note("warning", label, "cut_off", "the JSON is truncated", json.line)] if json.cut else []
 
 
 def bad_record(label: str, line: int, record: object) -> Note:
     """The note on an element that is no object."""
-    message = "is no JSON" if isinstance(record, BrokenJson) else "is no JSON object"
+    message = "is not JSON" if isinstance(record, BrokenJson) else "is not a JSON object"
     return Note("reject", label, "bad_record", f"the record that begins here {message}", line)
 
 
 def _batch(rows: RawRows, notes: list[Note], label: str, options: ReadOptions) -> Batch:
     batch = observe_rows(rows.take(), label, options)
-    told = (*notes, *batch.notes)
+    all_notes = (*notes, *batch.notes)
     notes.clear()
-    return Batch(batch.observations, told)
+    return Batch(batch.observations, all_notes)
 
 
 def _records(json: JsonStream) -> Iterator[tuple[int, object]]:

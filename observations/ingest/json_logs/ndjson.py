@@ -52,7 +52,7 @@ class NdjsonReader:
     name = "newline-delimited JSON"
 
     def recognises(self, head: bytes, name: str) -> bool:
-        """Most of the first lines are JSON objects; the name may vouch for a file that begins with damage."""
+        """Most of the first lines are JSON objects; the name is enough for a file that begins with damage."""
         head = head_as_utf8(head)
         if head.lstrip()[:1] == b"[":
             return False
@@ -152,7 +152,7 @@ def _objects(
                 continue
             record = _parsed(line)
             if isinstance(record, dict) and not line.isascii() and not _is_utf8(line):
-                message = "is not UTF-8; odd bytes are shown as �"
+                message = "is not UTF-8; invalid bytes are shown as �"
                 notes.append(Note("warning", label, "bad_encoding", message, number))
             if isinstance(record, dict):
                 yield number, None, record
@@ -160,11 +160,11 @@ def _objects(
         if type(record) is dict:
             yield number, line, record
         else:
-            notes.append(Note("reject", label, "bad_line", "the line is no JSON object", number))
+            notes.append(Note("reject", label, "bad_line", "the line is not a JSON object", number))
 
 
 def _parsed(line: bytes) -> object:
-    """What the line says, by a parser that takes NaN and forgives bytes that are no UTF-8; null for nothing."""
+    """What the line says, by a parser that takes NaN and forgives bytes that are no UTF-8; None for nothing."""
     try:
         record = json.loads(line.decode("utf-8", "replace"))
         return json.loads(_written(record)) if b"\\u" in line else record  # half a surrogate pair is no text

@@ -1,4 +1,4 @@
-r"""The fast path of NDJSON: a chunk of lines to raw rows by polars, or null where polars would change something.
+r"""The fast path of NDJSON: a chunk of lines to raw rows by polars, or None where polars would change something.
 
 The argument that nothing is changed, for a chunk that passes:
 
@@ -34,14 +34,14 @@ _KEY_END = int.from_bytes(b'":', "little")
 class FastPath:
     """Reads chunks of one source, from any number of threads.
 
-    The schema of a chunk that was read is tried on the next: to infer it anew takes as long as to read the chunk.
+    The schema of a chunk that was read is tried on the next: to infer it again takes as long as to read the chunk.
     """
 
     def __init__(self) -> None:
         self._schema: dict[str, pl.DataType] = {}  # replaced as a whole, never changed
 
     def rows(self, chunk: bytes, numbers: Sequence[int]) -> pl.DataFrame | None:
-        """The chunk's raw rows (`observations.ingest.tabular.row_buffer`), or null if it needs the repairing path.
+        """The chunk's raw rows (`observations.ingest.tabular.row_buffer`), or None if it needs the repairing path.
 
         Args:
             chunk: whole lines.
@@ -113,7 +113,7 @@ def _count_values(frame: pl.DataFrame) -> int:
 
 
 def _columns(frame: pl.DataFrame, chunk: bytes) -> list[pl.Series] | None:
-    """The frame's columns under the names of raw rows, or null if one is not what it seems.
+    """The frame's columns under the names of raw rows, or None if one is not what it seems.
 
     A name both beside and in ``features`` is one of the things that only a look at each record can settle.
     """

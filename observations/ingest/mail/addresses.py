@@ -115,7 +115,7 @@ def _parse(raw: str) -> tuple[Address, ...]:
 
 
 def _parse_plain(raw: str) -> list[Address] | None:
-    """The mailboxes, if all of them have one of the usual forms; else null."""
+    """The mailboxes, if all of them have one of the usual forms; else None."""
     found: list[Address] = []
     position = 0
     while position < len(raw):

@@ -14,7 +14,7 @@ from observations.ingest.mail.headers import Fields
 
 
 def is_automatic(fields: Fields, sender: str, subject: str) -> bool:
-    """Whether a program wrote or mass-mailed it. `sender` is the address in From, `subject` is decoded."""
+    """True if a program wrote or mass-mailed the message. `sender` is the address in From, `subject` is decoded."""
     return (
         not _PROGRAM_FIELDS.isdisjoint(fields)
         or _states_automatic(fields)
@@ -57,7 +57,7 @@ def _is_robot(sender: str) -> bool:
 
 
 def _states_automatic(fields: Fields) -> bool:
-    """Whether its header says so: auto-replies, reports on delivery, and what calendars send."""
+    """True if the header marks an auto-reply, a delivery report or a message sent by a calendar."""
     return (
         ("auto-submitted" in fields and not fields["auto-submitted"].lower().startswith("no"))
         or fields.get("return-path") == "<>"
@@ -69,7 +69,7 @@ def _states_automatic(fields: Fields) -> bool:
 
 
 def _is_bulk(fields: Fields) -> bool:
-    """Whether a mail that states precedence, or how to unsubscribe, is none of a list to which its members write."""
+    """True if a mail that states precedence, or how to unsubscribe, does not come from a discussion list."""
     precedence = fields.get("precedence", "").lower()
     if precedence in ("junk", "auto_reply", "auto-reply"):
         return True

@@ -24,8 +24,8 @@ class MailDate(NamedTuple):
 
     Attributes:
         wall: what it shows, without a zone.
-        offset: from UTC; null where none is stated, or one that cannot be.
-        at: the instant, in UTC; null without an offset.
+        offset: from UTC; None where none is stated, or one that cannot be.
+        at: the instant, in UTC; None without an offset.
         is_local: whether the wall clock is that of a place: the offset is numeric, and not only a way to write UTC.
 
     """
@@ -37,7 +37,7 @@ class MailDate(NamedTuple):
 
 
 def parse_date(text: str) -> MailDate | None:
-    """The date that a Date header states, or null: impossible, a placeholder, or no date at all.
+    """The date that a Date header states, or None: impossible, a placeholder, or no date at all.
 
     >>> parse_date("Tue, 5 Mar 2024 9:05 GMT-05:00").at
     datetime.datetime(2024, 3, 5, 14, 5, tzinfo=datetime.timezone.utc)
@@ -54,7 +54,7 @@ def parse_date(text: str) -> MailDate | None:
 
 
 def parse_received_date(headers: Iterable[str]) -> MailDate | None:
-    """The newest date of Received headers, which stand newest first; null where none has one."""
+    """The newest date of Received headers, which stand newest first; None where none has one."""
     for header in headers:
         date = parse_date(header.rpartition(";")[2])
         if date is not None:
@@ -63,7 +63,7 @@ def parse_received_date(headers: Iterable[str]) -> MailDate | None:
 
 
 def parse_envelope_date(line: str) -> MailDate | None:
-    """The date of a From_ line, or null where it has none or a placeholder for one.
+    """The date of a From_ line, or None where it has none or a placeholder for one.
 
     UTC where it states no zone, as is the tradition. Takeout writes the offset before the year.
 
@@ -207,7 +207,7 @@ def _parse_zone(zone: str | None) -> tuple[timedelta | None, bool]:
 
 
 def _wall_clock(year: int, month: int, day: int, hour: int, minute: int, second: int) -> datetime | None:
-    """The wall clock, or null where there is none such, or none such at which mail could be written."""
+    """The wall clock, or None where there is none such, or none such at which mail could be written."""
     if not EARLIEST_YEAR <= year <= LATEST_YEAR:
         return None
     second = 59 if second == 60 else second  # a leap second, which datetime does not know

@@ -93,7 +93,7 @@ def decode_text(raw: str, longest: int = LONGEST_TEXT) -> str:
 
 
 def first_message_id(raw: str) -> str | None:
-    """The first Message-ID in a header, in its angle brackets, without white space; null where there is none.
+    """The first Message-ID in a header, in its angle brackets, without white space; None where there is none.
 
     >>> first_message_id("<a@exam ple.com> <b@example.com>"), first_message_id("a@example.com (x)")
     ('<a@example.com>', '<a@example.com>')
@@ -164,7 +164,7 @@ def _decode_run(run: str) -> str:
 
 @lru_cache(maxsize=256)
 def _charset(name: str) -> str | None:
-    """The codec for a charset, or null if there is none. A language may follow it (RFC 2231: utf-8*en)."""
+    """The codec for a charset, or None if there is none. A language may follow it (RFC 2231: utf-8*en)."""
     name = _HEBREW_ORDER.sub("iso-8859-8", name.partition("*")[0])
     try:
         b"a".decode(name)  # refuses what is no text encoding (rot13, zlib)

@@ -25,7 +25,7 @@ class Mbox:
     name: str = "mbox"
 
     def recognises(self, head: bytes, name: str) -> bool:
-        """Whether the first line is a From_ line; an .mbox may also begin with a damaged message, or be empty."""
+        """True if the first line is a From_ line; an .mbox may also begin with a damaged message, or be empty."""
         if begins_mbox(head):
             return True
         return name.endswith((".mbox", ".mbx")) and (not head.strip() or begins_message(head))
@@ -52,7 +52,7 @@ class Eml:
     name: str = "mail message"
 
     def recognises(self, head: bytes, name: str) -> bool:
-        """Whether the file begins with the header of a message (and is no saved web page)."""
+        """True if the file begins with the header of a message (and is not a saved web page)."""
         return begins_message(head) and not name.endswith((".mht", ".mhtml"))
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Batch]:
@@ -78,7 +78,7 @@ EML = Eml()
 
 
 def begins_message(head: bytes) -> bool:
-    """Whether a file with these first bytes begins with the header of a mail: its first line is a field, and
+    """True if a file with these first bytes begins with the header of a mail: its first line is a field, and
     it has two of the fields that mail has and hardly anything else.
     """
     first = read_first_header(io.BytesIO(head))

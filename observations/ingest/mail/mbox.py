@@ -118,7 +118,7 @@ def read_first_header(stream: BinaryIO) -> RawMessage:
 
 
 def begins_mbox(head: bytes) -> bool:
-    """Whether a file with these first bytes begins with a From_ line."""
+    """True if a file with these first bytes begins with a From_ line."""
     window = _Window(io.BytesIO(head))
     start = window.skip_blank()
     return window.data.startswith(b"From ", start) and _is_separator(window.data, start, blank_before=True)
@@ -195,7 +195,7 @@ def _read_envelope(data: bytes, start: int) -> tuple[bytes, int]:
 
 
 def _find_next(window: _Window, header: int, body: int) -> int | None:
-    """Where the message after the one with this header and body begins; null at the end of the file."""
+    """Where the message after the one with this header and body begins; None at the end of the file."""
     start = _after_content_length(window, header, body)
     if start is not None:
         return start
@@ -238,13 +238,13 @@ def _after_content_length(window: _Window, header: int, body: int) -> int | None
 
 
 def _is_blank_before(data: bytes, place: int) -> bool:
-    """Whether the line that ends at `place` (a LF) is empty."""
+    """True if the line that ends at `place` (a LF) is empty."""
     before = data[max(place - 2, 0) : place]
     return before.endswith(b"\n") or before == b"\n\r"
 
 
 def _is_separator(data: bytes, start: int, *, blank_before: bool) -> bool:
-    """Whether the line at `start`, which begins with ``From ``, begins a message (see the module)."""
+    """True if the line at `start`, which begins with ``From ``, begins a message (see the module)."""
     end = data.find(b"\n", start, start + LOOK_AHEAD_BYTES)
     if end < 0:
         end = len(data)

@@ -20,7 +20,7 @@ from observations.ingest.toolkit.record_builder import Value
 
 
 class Recipients(NamedTuple):
-    """Who a mail went to. Null is "not known", empty is "nobody"."""
+    """The recipients of a mail: None if unknown, empty if there are none."""
 
     to: tuple[str, ...] | None
     cc: tuple[str, ...] | None
@@ -34,8 +34,8 @@ class Mail(NamedTuple):
         raw: where and what it is in the file.
         fields: its header.
         source: the label of the file.
-        id: its Message-ID; null where it has none.
-        role: what its labels, else its folder, or the marks of its mail program make of it; null where none tells.
+        id: its Message-ID; None where it has none.
+        role: what its labels, else its folder, or the marks of its mail program make of it; None where none of them says.
 
     """
 
@@ -55,7 +55,7 @@ class Mail(NamedTuple):
         return cls(raw, fields, source, first_message_id(fields.get("message-id", "")), role)
 
     def problem(self) -> tuple[str, str] | None:
-        """Why it cannot be read, as reason and sentence; null if it can."""
+        """Why it cannot be read, as reason and sentence; None if it can."""
         header = self.raw.header
         if not header.strip():
             return "no_headers", "a message without headers; not read"

@@ -44,7 +44,7 @@ Action = Literal["sent", "received"]
 
 @dataclass
 class MailRecords:
-    """Gathers messages, of one source or of many."""
+    """Collects messages, of one source or of many."""
 
     options: ReadOptions
     _records: RecordBuilder = field(default_factory=RecordBuilder)
@@ -54,7 +54,7 @@ class MailRecords:
 
     @property
     def is_full(self) -> bool:
-        """Whether there is enough for a batch."""
+        """True if there is enough for a batch."""
         return len(self._records) >= BATCH_ROWS or len(self._rejects) >= REJECTS_HELD
 
     def batch(self) -> Batch:
@@ -79,17 +79,17 @@ class MailRecords:
         if problem := mail.problem():
             self._reject(mail, *problem)
         elif mail.role in NO_BEHAVIOUR:
-            self._count(mail, "left_out", mail.role, f"mail in {mail.role} is not behaviour; left out")
+            self._count(mail, "left_out", mail.role, f"mail in {mail.role} is left out")
         elif (date := self._date(mail)) is None:
             written = decode_text(mail.fields.get("date", ""), 80)
-            found = f"its date {written!r} cannot be" if written else "it has no date"
-            self._reject(mail, "no_timestamp", f"{found}, and no other header gives one; not read")
+            found = f"its date {written!r} is invalid" if written else "it has no date"
+            self._reject(mail, "no_timestamp", f"{found} and no other header has one; skipped")
         else:
             self._observe(mail, date)
 
     def _observe(self, mail: Mail, date: MailDate) -> None:
         if not mail.raw.complete:
-            said = "the message is cut off behind its header, or inside it; read as far as it goes"
+            said = "the message is truncated; the part that is there is read"
             self._count(mail, "warning", "truncated", said)
         sender = person_behind_list(mail.fields, mail.sender())
         action = self._action(mail, sender)
@@ -108,13 +108,13 @@ class MailRecords:
         if date is None or self._is_future(date):
             received = parse_received_date(parse_received(mail.raw.header))
             if received is not None and not self._is_future(received):
-                why = "no date that can be" if date is None else "a date in the future"
+                why = "no valid date" if date is None else "a date in the future"
                 self._count(mail, "warning", "date_from_received", f"{why}; taken from Received")
                 date = received
         if date is None:
             date = parse_envelope_date(decode_bytes(mail.raw.envelope))
             if date is not None:
-                said = "no date that can be; taken from the From_ line, which is UTC by tradition"
+                said = "no valid date; taken from the From_ line, which is in UTC by convention"
                 self._count(mail, "warning", "date_from_envelope", said)
         return date
 
@@ -125,9 +125,7 @@ class MailRecords:
         if self._has_many_users or sender.address in self.options.me or mail.role == "sent":
             return "sent"
         if not self.options.me and mail.role is None:
-            said = (
-                "neither an address of yours (--me) nor a folder tells sent from received; read as received"
-            )
+            said = "cannot tell sent from received without --me or a folder; read as received"
             self._count(mail, "warning", "direction_unknown", said)
         return "received"
 
@@ -141,12 +139,12 @@ class MailRecords:
         """The instant, the wall clock and the zone, as `RecordBuilder.add` takes them (see the module)."""
         tz = self.options.tz
         if date.at is None:
-            self._count(mail, "warning", "tz_unknown", f"a date without a zone that is known; read in {tz}")
+            self._count(mail, "warning", "tz_unknown", f"the date has no known time zone; read in {tz}")
             return None, date.wall, tz
         if action == "received":
             return date.at, None, tz
         if not date.is_local:
-            said = f"a date in UTC, which says nothing about the clock of who wrote; taken for that of {tz}"
+            said = f"the date is in UTC, not in the writer's time zone; the local time is that of {tz}"
             self._count(mail, "warning", "offset_unknown", said)
             return date.at, None, tz
         if date.offset or self._has_many_users:
@@ -156,7 +154,7 @@ class MailRecords:
     def _participants(
         self, mail: Mail, recipients: Recipients, sender: Address, action: Action
     ) -> list[str] | None:
-        """Everyone in from, to and cc but the user; null for sent mail whose recipients are not known."""
+        """Everyone in from, to and cc but the user; None for sent mail whose recipients are not known."""
         if recipients.to is None and action == "sent":
             return None
         own = (sender.address,) if action == "sent" else addresses_in(mail.fields, "delivered-to")

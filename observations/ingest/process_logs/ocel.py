@@ -1,6 +1,6 @@
 """OCEL 2.0, event logs about several objects at once, as JSON, XML or SQLite (https://www.ocel-standard.org, 2023).
 
-Who did it is either an attribute of the event or one of its objects: `PEOPLE` says by which names they are told.
+Who did it is either an attribute of the event or one of its objects: `PEOPLE` lists the names that identify them.
 The other objects are lists of their ids under the name of their type: an event about two orders and an item
 has ``order`` with two values and ``item`` with one.
 """
@@ -39,7 +39,7 @@ class OcelEvent:
     """One event of a log, whatever file it comes from.
 
     Attributes:
-        line: where it is, from 1; null in a database.
+        line: where it is, from 1; None in a database.
         id: what the log calls it.
         activity: what was done.
         time: when, as it is written.
@@ -158,7 +158,7 @@ def _listed(source: Source, name: str, notes: list[Note]) -> Iterator[tuple[int,
                     else:
                         notes.append(bad_record(source.label, line, element))
         except BrokenJson as error:
-            message = "from here on it is no JSON; what comes after is not read"
+            message = "invalid JSON; the rest of the file is skipped"
             notes.append(Note("reject", source.label, "bad_record", message, error.line))
         notes += cut_note(json, source.label)
 
@@ -219,9 +219,9 @@ def _rows(database: sqlite3.Connection, table: str) -> Iterator[dict[str, object
 
 def _batch(rows: RawRows, notes: list[Note], label: str, options: ReadOptions) -> Batch:
     batch = observe_rows(rows.take(), label, replace(options, mapping={}))
-    told = (*notes, *batch.notes)
+    all_notes = (*notes, *batch.notes)
     notes.clear()
-    return Batch(batch.observations, told)
+    return Batch(batch.observations, all_notes)
 
 
 OCEL = OcelReader()

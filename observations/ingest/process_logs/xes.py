@@ -61,7 +61,7 @@ class Step:
 
     @property
     def instant(self) -> datetime | None:
-        """When it was, to be compared with others of its trace; null if that cannot be read."""
+        """When it was, to be compared with others of its trace; None if that cannot be read."""
         try:
             moment: datetime | None = datetime.fromisoformat(self.timestamp or "")
         except ValueError:
@@ -215,9 +215,9 @@ def _skipped_notes(skipped: Counter[str], label: str) -> list[Note]:
 
 def _batch(rows: RawRows, notes: list[Note], label: str, options: ReadOptions) -> Batch:
     batch = observe_rows(rows.take(), label, replace(options, mapping={}))
-    told = (*notes, *batch.notes)
+    all_notes = (*notes, *batch.notes)
     notes.clear()
-    return Batch(batch.observations, told)
+    return Batch(batch.observations, all_notes)
 
 
 XES = XesReader()

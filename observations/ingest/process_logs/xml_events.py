@@ -41,7 +41,7 @@ def elements(
             yield local_name(element), element
             element.clear()
     except etree.XMLSyntaxError as error:
-        raise SourceError(label, f"is no XML ({error.msg})") from error
+        raise SourceError(label, f"is not XML ({error.msg})") from error
     notes += _damage(context.error_log, label)
 
 
@@ -62,5 +62,7 @@ def _damage(errors: etree._ListErrorLog, label: str) -> list[Note]:
     ]
     if len(lines) > len(shown):
         more = len(lines) - len(shown)
-        notes.append(Note("reject", label, "broken_xml", f"and broken on {more:,} lines more", count=more))
+        notes.append(
+            Note("reject", label, "broken_xml", f"the XML is broken on {more:,} further lines", count=more)
+        )
     return notes

@@ -20,10 +20,10 @@ from observations.errors import SourceError
 from observations.ingest.shell_history.command_frames import (
     command_frame,
     empty,
-    say_untimed,
+    note_untimed,
     to_microseconds,
 )
-from observations.ingest.toolkit.note_collector import Remarks
+from observations.ingest.toolkit.note_collector import NoteCollector
 from observations.ingest.toolkit.reader import Batch, ReadOptions, Source
 from observations.ingest.toolkit.sqlite_files import MAGIC, opened, read_texts
 from observations.schema import empty_observations
@@ -96,7 +96,7 @@ class AtuinReader:
 
         Features: ``command``, ``program``, ``subcommand``, ``duration_minutes``, ``exit_status``, ``cwd``, ``hostname``.
         """
-        remarks = Remarks(source.label)
+        remarks = NoteCollector(source.label)
         with opened(source) as database:
             yield from _read(database, source, options.tz, remarks)
         if notes := remarks.take():
@@ -106,7 +106,7 @@ class AtuinReader:
 ATUIN = AtuinReader()
 
 
-def _read(database: sqlite3.Connection, source: Source, tz: str, remarks: Remarks) -> Iterator[Batch]:
+def _read(database: sqlite3.Connection, source: Source, tz: str, remarks: NoteCollector) -> Iterator[Batch]:
     present = _columns(database, source)
     wanted = [c for c in _COLUMNS if c in present]
     absent = [pl.lit(None, pl.String).alias(c) for c in _COLUMNS if c not in present]
@@ -114,15 +114,15 @@ def _read(database: sqlite3.Connection, source: Source, tz: str, remarks: Remark
     if "deleted_at" in present:
         _say_deleted(database, remarks)
 
-    def say_damage(problem: str) -> None:
+    def note_damage(problem: str) -> None:
         remarks.reject("damaged", f"the database is damaged ({problem}); the rows beside the damage are read")
 
     untimed = 0
-    for rows in read_texts(database, "history", wanted, kept, say_damage):
+    for rows in read_texts(database, "history", wanted, kept, note_damage):
         frame, lacking = _frame(rows.with_columns(absent), tz, remarks)
         untimed += lacking
         yield Batch(frame, tuple(remarks.take()))
-    say_untimed(remarks, untimed, _ADVICE)
+    note_untimed(remarks, untimed, _ADVICE)
 
 
 def _columns(database: sqlite3.Connection, source: Source) -> set[str]:
@@ -131,11 +131,11 @@ def _columns(database: sqlite3.Connection, source: Source) -> set[str]:
     except sqlite3.DatabaseError as error:
         raise SourceError(source.label, f"is an SQLite file that cannot be read ({error})") from error
     if not {"timestamp", "command"} <= columns:
-        raise SourceError(source.label, f"has no history as atuin keeps it (its columns: {sorted(columns)})")
+        raise SourceError(source.label, f"has no atuin history table (columns: {sorted(columns)})")
     return columns
 
 
-def _say_deleted(database: sqlite3.Connection, remarks: Remarks) -> None:
+def _say_deleted(database: sqlite3.Connection, remarks: NoteCollector) -> None:
     try:
         (count,) = database.execute("SELECT count(*) FROM history WHERE deleted_at IS NOT NULL").fetchone()
     except sqlite3.DatabaseError:
@@ -144,7 +144,7 @@ def _say_deleted(database: sqlite3.Connection, remarks: Remarks) -> None:
         remarks.leave_out("deleted", "the command was deleted in atuin", count)
 
 
-def _frame(rows: pl.DataFrame, tz: str, remarks: Remarks) -> tuple[pl.DataFrame, int]:
+def _frame(rows: pl.DataFrame, tz: str, remarks: NoteCollector) -> tuple[pl.DataFrame, int]:
     """The rows, all text, as observations, and how many have no time."""
     stamps, ran, ended = (
         rows.get_column(c).cast(pl.Int64, strict=False) for c in ("timestamp", "duration", "exit")
@@ -154,7 +154,7 @@ def _frame(rows: pl.DataFrame, tz: str, remarks: Remarks) -> tuple[pl.DataFrame,
     blank = empty(commands, remarks)
     no_time = ((stamps == 0) | rows.get_column("timestamp").is_null()).fill_null(False).to_numpy()
     for row in np.flatnonzero((units == 0) & ~no_time & ~blank):
-        remarks.reject("bad_timestamp", "the time of this command is none", item=rows.item(int(row), "id"))
+        remarks.reject("bad_timestamp", "the time of this command is invalid", item=rows.item(int(row), "id"))
     features = {
         "id": rows.get_column("id"),
         "actor": _actors(rows),

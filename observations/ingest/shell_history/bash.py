@@ -24,13 +24,13 @@ from observations.ingest.shell_history.command_frames import (
     decoded,
     empty,
     is_history,
+    note_units,
+    note_untimed,
     record_pieces,
-    say_units,
-    say_untimed,
     to_microseconds,
     without_nuls,
 )
-from observations.ingest.toolkit.note_collector import Remarks
+from observations.ingest.toolkit.note_collector import NoteCollector
 from observations.ingest.toolkit.reader import Batch, ReadOptions, Source
 from observations.schema import empty_observations
 from observations.shell.lexer import end_of_first, is_open
@@ -59,7 +59,7 @@ class BashReader:
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Batch]:
         """Each command with a time (`HISTTIMEFORMAT`)."""
-        remarks = Remarks(source.label)
+        remarks = NoteCollector(source.label)
         lines = untimed = 0
         with source.open() as stream:
             for piece in record_pieces(stream, _RECORD):
@@ -69,7 +69,7 @@ class BashReader:
                 good = (records.micros != 0) & ~empty(records.commands, remarks)
                 frame = command_frame(records.commands.filter(good), records.micros[good], options.tz, {})
                 yield Batch(frame, tuple(remarks.take()))
-        say_untimed(remarks, untimed, _ADVICE)
+        note_untimed(remarks, untimed, _ADVICE)
         if notes := remarks.take():
             yield Batch(empty_observations(), tuple(notes))
 
@@ -95,7 +95,7 @@ class _Records:
     untimed: int
 
     @classmethod
-    def of(cls, text: str, first_line: int, remarks: Remarks) -> _Records:
+    def of(cls, text: str, first_line: int, remarks: NoteCollector) -> _Records:
         """The records in the text of a piece that begins after `first_line` lines."""
         before, *parts = _STAMP.split(text)
         bodies = pl.Series("command", parts[1::2], dtype=pl.String)
@@ -104,7 +104,7 @@ class _Records:
         micros -= (
             micros % 1_000_000
         )  # bash keeps seconds; finer stamps are a mistake of an extension (ble.sh #202)
-        say_units(remarks, units)
+        note_units(remarks, units)
         breaks = bodies.str.count_matches("\n", literal=True).to_numpy() + 1
         lines = first_line + before.count("\n") + 1 + np.concatenate(([0], np.cumsum(breaks)[:-1]))
         untimed = _count_untimed(before, first_line + 1, remarks)
@@ -143,7 +143,7 @@ class _Records:
         self.commands = pl.Series("command", texts, dtype=pl.String)
         self._keep(kept)
 
-    def _settle(self, remarks: Remarks) -> None:
+    def _settle(self, remarks: NoteCollector) -> None:
         """Cut each body to its command; what comes after that has no time."""
         whole = self.commands.str.strip_suffix("\n").str.strip_suffix("\r")
         texts = whole.to_list()
@@ -155,10 +155,12 @@ class _Records:
             self.untimed += _count_untimed(body[end + 1 :], line, remarks)
         self.commands = pl.Series("command", texts, dtype=pl.String)
         for row in np.flatnonzero(self.micros == 0):
-            remarks.reject("bad_timestamp", "the stamp before this command is no time", int(self.lines[row]))
+            remarks.reject(
+                "bad_timestamp", "the timestamp before this command is invalid", int(self.lines[row])
+            )
 
 
-def _count_untimed(text: str, first: int, remarks: Remarks) -> int:
+def _count_untimed(text: str, first: int, remarks: NoteCollector) -> int:
     """How many commands these lines without a stamp are. A line that was a stamp is a reject, with its command."""
     count, block = 0, list[str]()
     of_damaged = False  # the first command of the block is the one whose stamp is damaged
@@ -166,14 +168,14 @@ def _count_untimed(text: str, first: int, remarks: Remarks) -> int:
         if not _was_stamp(line):
             block.append(line)
             continue
-        remarks.reject("bad_line", "the stamp is damaged; the command after it is left out", number)
+        remarks.reject("bad_line", "the timestamp is damaged; the command after it is skipped", number)
         count += max(0, count_commands("\n".join(block)) - of_damaged)
         block, of_damaged = [], True
     return count + max(0, count_commands("\n".join(block)) - of_damaged)
 
 
 def _was_stamp(line: str) -> bool:
-    """Whether a line looks like a stamp with one byte wrong: ``#17000x0000``, ``!1700000000``."""
+    """True if a line looks like a timestamp with one wrong byte: ``#17000x0000``, ``!1700000000``."""
     line = line.rstrip()
     if len(line) != 11 or " " in line:
         return False

@@ -1,4 +1,4 @@
-"""What the readers of shell histories share: pieces of whole records, columns of commands, what is said at the end.
+"""What the readers of shell histories share: pieces of whole records, columns of commands, the notes at the end.
 
 Histories are read in pieces of a few megabytes that end where a record ends, so that memory stays flat, and each
 piece becomes columns at once: `RecordBuilder` would take a step of Python for each command.
@@ -16,7 +16,7 @@ import numpy.typing as npt
 import polars as pl
 
 from observations.civil_columns import with_local
-from observations.ingest.toolkit.note_collector import Remarks
+from observations.ingest.toolkit.note_collector import NoteCollector
 from observations.privacy.redact_frame import redact_series
 from observations.schema import BASE
 from observations.shell.lexer import end_of_first
@@ -100,7 +100,7 @@ def command_frame(
 
 
 def is_history(stamps: int, head: bytes, name: str) -> bool:
-    """Whether a text with so many stamps in its first bytes is a history, and not one that quotes a few lines of one."""
+    """True if a text with so many stamps in its first bytes is a history, not a text that quotes a few lines of one."""
     return stamps > 0 and ("hist" in name or stamps * 10 >= head.count(b"\n"))
 
 
@@ -129,43 +129,43 @@ def _blocks(lines: str) -> Iterator[str]:
         yield "\n".join(parts[at : at + 200])
 
 
-def say_untimed(remarks: Remarks, count: int, advice: str) -> None:
-    """Say how many commands had no time, and how the person can make the shell keep times."""
+def note_untimed(remarks: NoteCollector, count: int, advice: str) -> None:
+    """Add a note on how many commands have no time, with advice on how to make the shell keep times."""
     if count:
         have = "command has" if count == 1 else "commands have"
         remarks.leave_out("no_timestamp", f"{count:,} {have} no time and cannot be used ({advice})", count)
 
 
-def say_units(remarks: Remarks, units: npt.NDArray[np.int64]) -> None:
-    """Say how many stamps were not read as seconds."""
+def note_units(remarks: NoteCollector, units: npt.NDArray[np.int64]) -> None:
+    """Add a note for timestamps that were not read as seconds."""
     for unit, name in ((1_000, "milliseconds"), (1_000_000, "microseconds"), (1_000_000_000, "nanoseconds")):
         if count := int((units == unit).sum()):
-            message = f"stamps too long for seconds were read as {name}"
+            message = f"timestamps too large for seconds were read as {name}"
             remarks.warn("stamp_unit_guess", message, count=count)
 
 
-def empty(commands: pl.Series, remarks: Remarks) -> npt.NDArray[np.bool_]:
-    """Which of the commands are nothing but blanks; says how many."""
+def empty(commands: pl.Series, remarks: NoteCollector) -> npt.NDArray[np.bool_]:
+    """True for each blank command; adds a note with their number."""
     blank = ~commands.str.contains(r"\S")
     if count := int(blank.sum()):
-        remarks.leave_out("empty_command", "the record holds no command", count)
+        remarks.leave_out("empty_command", "the record has no command", count)
     return blank.to_numpy()
 
 
-def without_nuls(piece: bytes, remarks: Remarks) -> bytes:
+def without_nuls(piece: bytes, remarks: NoteCollector) -> bytes:
     """The bytes without NULs: a machine that crashes leaves runs of them."""
     if b"\0" not in piece:
         return piece
-    remarks.warn("nul_bytes", "NUL bytes, as a crash leaves them, were passed over", count=piece.count(b"\0"))
+    remarks.warn("nul_bytes", "NUL bytes were skipped", count=piece.count(b"\0"))
     return piece.replace(b"\0", b"")
 
 
-def decoded(piece: bytes, remarks: Remarks) -> str:
+def decoded(piece: bytes, remarks: NoteCollector) -> str:
     """The text of a piece of a history. Bytes that are no UTF-8 become U+FFFD."""
     try:
         return piece.decode()
     except UnicodeDecodeError:
         text = piece.decode(errors="replace")
         lines = sum("\ufffd" in line for line in text.splitlines())
-        remarks.warn("bad_encoding", "lines have bytes that are no UTF-8, replaced by �", count=lines)
+        remarks.warn("bad_encoding", "invalid UTF-8, replaced by �", count=lines)
         return text

@@ -24,13 +24,13 @@ from observations.ingest.shell_history.command_frames import (
     command_frame,
     decoded,
     empty,
+    note_units,
+    note_untimed,
     record_pieces,
-    say_units,
-    say_untimed,
     to_microseconds,
     without_nuls,
 )
-from observations.ingest.toolkit.note_collector import Remarks
+from observations.ingest.toolkit.note_collector import NoteCollector
 from observations.ingest.toolkit.reader import Batch, ReadOptions, Source
 from observations.schema import empty_observations
 
@@ -57,7 +57,7 @@ class FishReader:
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Batch]:
         """Each command."""
-        remarks = Remarks(source.label)
+        remarks = NoteCollector(source.label)
         lines = untimed = 0
         with source.open() as stream:
             for piece in record_pieces(stream, _RECORD):
@@ -67,7 +67,7 @@ class FishReader:
                 frame, lacking = _frame(items, options.tz, remarks)
                 untimed += lacking
                 yield Batch(frame, tuple(remarks.take()))
-        say_untimed(remarks, untimed, _ADVICE)
+        note_untimed(remarks, untimed, _ADVICE)
         if notes := remarks.take():
             yield Batch(empty_observations(), tuple(notes))
 
@@ -91,7 +91,7 @@ def unescaped(commands: pl.Series) -> pl.Series:
     )
 
 
-def _items(text: str, first_line: int, remarks: Remarks) -> pl.DataFrame:
+def _items(text: str, first_line: int, remarks: NoteCollector) -> pl.DataFrame:
     """The items as ``command`` (escaped), ``when`` (digits, or null), ``damaged`` and ``line``; damage is said."""
     before, *bodies = _ITEM.split(text)
     frame = pl.DataFrame({"body": pl.Series(bodies, dtype=pl.String)})
@@ -99,7 +99,7 @@ def _items(text: str, first_line: int, remarks: Remarks) -> pl.DataFrame:
     first = first_line + before.count("\n") + 1
     frame = frame.with_columns(line=breaks.cum_sum().shift(1, fill_value=0).cast(pl.Int64) + first)
     if before.strip():
-        remarks.reject("bad_line", "a line is no part of a fish history", first_line + 1)
+        remarks.reject("bad_line", "the line is not part of a fish history", first_line + 1)
     strange = frame.get_column("body").str.contains(_NO_ITEM)
     if strange.any():
         frame = _without_damage(frame, strange, remarks)
@@ -111,24 +111,24 @@ def _items(text: str, first_line: int, remarks: Remarks) -> pl.DataFrame:
     )
 
 
-def _without_damage(frame: pl.DataFrame, strange: pl.Series, remarks: Remarks) -> pl.DataFrame:
+def _without_damage(frame: pl.DataFrame, strange: pl.Series, remarks: NoteCollector) -> pl.DataFrame:
     """The frame with each body cut before the first line in it that is no part of an item; each is said."""
     bodies = frame.get_column("body").to_list()
     for row in strange.arg_true().to_list():
         at = re.search(_NO_ITEM, bodies[row])
         assert at is not None, "polars found one"
         line = frame.item(row, "line") + bodies[row][: at.start() + 1].count("\n")
-        remarks.reject("bad_line", "a line is no part of a fish history; the item it began is left out", line)
+        remarks.reject("bad_line", "the line is not part of a fish history; its item is skipped", line)
         bodies[row] = bodies[row][: at.start()]
     return frame.with_columns(body=pl.Series(bodies, dtype=pl.String))
 
 
-def _frame(items: pl.DataFrame, tz: str, remarks: Remarks) -> tuple[pl.DataFrame, int]:
+def _frame(items: pl.DataFrame, tz: str, remarks: NoteCollector) -> tuple[pl.DataFrame, int]:
     """The items as observations, and how many have no time."""
     commands = unescaped(items.get_column("command"))
     stamps = items.get_column("when").cast(pl.Int64, strict=False).fill_null(0).to_numpy()
     micros, units = to_microseconds(stamps)
-    say_units(remarks, units)
+    note_units(remarks, units)
     written = items.get_column("damaged").to_numpy()
     bad = (units == 0) & written & ~((stamps == 0) & items.get_column("when").is_not_null().to_numpy())
     for line in items.get_column("line").filter(bad):

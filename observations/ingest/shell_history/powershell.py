@@ -13,8 +13,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from observations.ingest.shell_history.command_frames import say_untimed
-from observations.ingest.toolkit.note_collector import Remarks
+from observations.ingest.shell_history.command_frames import note_untimed
+from observations.ingest.toolkit.note_collector import NoteCollector
 from observations.ingest.toolkit.reader import Batch, ReadOptions, Source
 from observations.schema import empty_observations
 
@@ -36,14 +36,14 @@ class PowerShellReader:
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Batch]:  # noqa: ARG002  nothing depends on them
         """Nothing, for it records no times; a note says how many commands there are."""
-        remarks = Remarks(source.label)
+        remarks = NoteCollector(source.label)
         encoding = "utf-16" if source.head(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
         count, tied = 0, False
         with source.open() as stream, io.TextIOWrapper(stream, encoding, errors="replace") as text:
             while line := text.readline(_LONGEST_LINE):
                 count += not tied and bool(line.strip())
                 tied = line.rstrip("\r\n").endswith("`") or not line.endswith("\n")
-        say_untimed(remarks, count, _ADVICE)
+        note_untimed(remarks, count, _ADVICE)
         yield Batch(empty_observations(), tuple(remarks.take()))
 
 

@@ -24,13 +24,13 @@ from observations.ingest.shell_history.command_frames import (
     decoded,
     empty,
     is_history,
+    note_units,
+    note_untimed,
     record_pieces,
-    say_units,
-    say_untimed,
     to_microseconds,
     without_nuls,
 )
-from observations.ingest.toolkit.note_collector import Remarks
+from observations.ingest.toolkit.note_collector import NoteCollector
 from observations.ingest.toolkit.reader import Batch, ReadOptions, Source
 from observations.schema import empty_observations
 from observations.shell.lexer import is_open
@@ -65,7 +65,7 @@ class ZshReader:
 
         Features: ``command``, ``duration_minutes``.
         """
-        remarks = Remarks(source.label)
+        remarks = NoteCollector(source.label)
         lines = untimed = 0
         with source.open() as stream:
             for piece in record_pieces(stream, _RECORD):
@@ -75,7 +75,7 @@ class ZshReader:
                 frame = _frame(records, options.tz, remarks)
                 untimed += records.untimed
                 yield Batch(frame, tuple(remarks.take()))
-        say_untimed(remarks, untimed, _ADVICE)
+        note_untimed(remarks, untimed, _ADVICE)
         if notes := remarks.take():
             yield Batch(empty_observations(), tuple(notes))
 
@@ -141,7 +141,7 @@ class _Records:
     untimed: int
 
     @classmethod
-    def of(cls, text: str, first_line: int, remarks: Remarks) -> _Records:
+    def of(cls, text: str, first_line: int, remarks: NoteCollector) -> _Records:
         """The records in the text of a piece that begins after `first_line` lines."""
         before, *parts = _STAMP.split(text)
         bodies = pl.Series("command", parts[2::3], dtype=pl.String)
@@ -152,7 +152,7 @@ class _Records:
         records._settle_lines(remarks)
         return records
 
-    def _settle_lines(self, remarks: Remarks) -> None:
+    def _settle_lines(self, remarks: NoteCollector) -> None:
         """Cut each body to its command: the first line, and those that a backslash ties to it."""
         whole = self.commands.str.strip_suffix("\n").str.strip_suffix("\r")
         ragged = whole.str.contains(r"\n|\\ *$").arg_true().to_list()
@@ -193,7 +193,7 @@ def _cut(body: str) -> tuple[str, list[str]]:
     return "\n".join(command), []
 
 
-def _count_untimed(lines: list[str], first: int, remarks: Remarks) -> int:
+def _count_untimed(lines: list[str], first: int, remarks: NoteCollector) -> int:
     """How many commands these lines without a stamp are. One that was a stamp is a reject."""
     count = 0
     tied = False
@@ -208,14 +208,14 @@ def _count_untimed(lines: list[str], first: int, remarks: Remarks) -> int:
     return count
 
 
-def _frame(records: _Records, tz: str, remarks: Remarks) -> pl.DataFrame:
+def _frame(records: _Records, tz: str, remarks: NoteCollector) -> pl.DataFrame:
     """The records as observations; those whose stamp is no time, or that are empty, are said and left out."""
     starts = pl.Series(records.starts, dtype=pl.String).cast(pl.Int64, strict=False).fill_null(-1).to_numpy()
     elapsed = pl.Series(records.elapsed, dtype=pl.String).cast(pl.Int64, strict=False).fill_null(-1)
     micros, units = to_microseconds(starts)
-    say_units(remarks, units)
+    note_units(remarks, units)
     for row in np.flatnonzero((units == 0) & (starts != 0)):
-        remarks.reject("bad_timestamp", f"the stamp {starts[row]} is no time", int(records.lines[row]))
+        remarks.reject("bad_timestamp", f"the timestamp {starts[row]} is invalid", int(records.lines[row]))
     records.untimed += int((starts == 0).sum())
     good = (units != 0) & ~empty(records.commands, remarks)
     # Before zsh 3.1 the second number was when the command ended, not how long it ran.

@@ -29,12 +29,12 @@ DEFAULT_TYPE, DEFAULT_ACTION = "event", "happened"
 """What a record that does not say is taken to be."""
 
 PROBLEMS = {
-    "no_timestamp": "no time is given; the record is left out",
+    "no_timestamp": "no timestamp; the record is skipped",
     "bad_timestamp": "the time {value!r} cannot be read",
-    "implausible_time": "the time {value!r} cannot be when this happened",
+    "implausible_time": "the time {value!r} is out of range",
     "ambiguous_date_order": "the date {value!r} fits both orders; say --day-first or --month-first",
 }
-"""What is said about a record whose time is no use."""
+"""The message for a record whose time cannot be used."""
 
 
 def observe_rows(raw: pl.DataFrame, source: str, options: ReadOptions) -> Batch:
@@ -221,6 +221,6 @@ def _default_notes(rows: pl.DataFrame, source: str) -> list[Note]:
     notes = []
     for name, default in (("type", DEFAULT_TYPE), ("action", DEFAULT_ACTION)):
         if count := rows.get_column(name).null_count():
-            message = f"no {name} is given; read as {default!r} (--map {name}=COLUMN names it)"
+            message = f"no {name}; read as {default!r} (--map {name}=COLUMN names it)"
             notes.append(Note("warning", source, f"no_{name}", message, count=count))
     return notes

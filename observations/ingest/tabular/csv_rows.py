@@ -75,7 +75,7 @@ class Feed:
 
 
 def delimiter_of(text: str) -> str | None:
-    """The delimiter that cuts the first lines into equally many cells, at least two; null if none does.
+    """The delimiter that cuts the first lines into equally many cells, at least two; None if none does.
 
     A first line such as ``sep=;``, as Excel writes it, says it; so does a ``timestamp`` among the names.
     """
@@ -90,7 +90,7 @@ def delimiter_of(text: str) -> str | None:
 
 
 def is_header(cells: Sequence[str]) -> bool:
-    """Whether a first record names the columns, and does not only say what delimits them."""
+    """True if the first record names the columns; False if it only names the delimiter."""
     return cells[0].lower() != "sep="
 
 
@@ -134,9 +134,7 @@ def rows_of(source: Source, delimiter: str, width: int | None, notes: list[Note]
             except csv.Error:  # a quote that is not closed, or not followed by a delimiter
                 cells = _leniently(feed.taken, delimiter)
             if cells is None or (len(feed.taken) > 1 and width not in (None, len(cells))):
-                notes.append(
-                    Note("reject", source.label, "bad_row", "a quote is opened and not closed", first)
-                )
+                notes.append(Note("reject", source.label, "bad_row", "a quote is never closed", first))
                 feed.return_all_but_first()
                 reader = csv.reader(feed, delimiter=delimiter, strict=True)
                 continue
@@ -147,7 +145,7 @@ def rows_of(source: Source, delimiter: str, width: int | None, notes: list[Note]
 
 
 def _leniently(lines: Sequence[str], delimiter: str) -> list[str] | None:
-    """The cells of a record on one line, with quotes where they do not belong; null if that cannot be."""
+    """The cells of a record on one line, with quotes where they do not belong; None if that cannot be."""
     if len(lines) > 1:
         return None
     try:

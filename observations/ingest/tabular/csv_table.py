@@ -120,16 +120,16 @@ def _batched(source: Source, delimiter: str, header: Row, notes: list[Note]) -> 
 
 
 def _fits(row: Row, width: int, label: str, notes: list[Note]) -> bool:
-    """Whether the row's cells can be told apart; says so where cells are missing or too many."""
+    """True if the row can be read; adds a note where cells are missing or too many."""
     if len(row.cells) > width and any(cell.strip() for cell in row.cells[width:]):
         message = f"has {len(row.cells)} cells where the header has {width}"
         notes.append(Note("reject", label, "bad_row", message, row.line))
         return False
     if row.cut:
-        message = "ends inside a quote; what there is of it is kept"
+        message = "ends inside a quoted cell; the incomplete cell is kept"
         notes.append(Note("warning", label, "cut_row", message, row.line))
     elif len(row.cells) < width:
-        message = f"has {len(row.cells)} cells where the header has {width}; the rest is taken as empty"
+        message = f"has {len(row.cells)} cells where the header has {width}; the missing cells are empty"
         notes.append(Note("warning", label, "short_row", message, row.line))
     return True
 

@@ -169,7 +169,7 @@ def leaves(name: str, value: object, depth: int = 0) -> Iterator[tuple[str, Valu
 
 
 def _says_something(value: object) -> bool:
-    """Whether a value is one: null, NaN and infinity are none."""
+    """True if the value is present: None, NaN and infinity are not."""
     return value is not None and not (isinstance(value, float) and not math.isfinite(value))
 
 

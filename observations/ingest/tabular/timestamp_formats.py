@@ -88,7 +88,7 @@ def date_orders(texts: Iterable[str | None]) -> set[bool]:
 
 
 def epoch_instant(number: float) -> datetime | None:
-    """The instant that a bare number is, its unit told by its size; null if it is none.
+    """The instant that a bare number is, its unit inferred from its size; None if it is not an epoch.
 
     >>> epoch_instant(1709287200.25).isoformat(), epoch_instant(1709287200250).isoformat()
     ('2024-03-01T10:00:00.250000+00:00', '2024-03-01T10:00:00.250000+00:00')
@@ -173,7 +173,7 @@ def _parse_date(text: str, day_first: bool | None) -> Moment | None:
 
 
 def _order(text: str) -> bool | None:
-    """Whether this one date proves that the day comes first; null if it fits both orders."""
+    """True if this date proves that the day comes first, False if the month does, None if it fits both orders."""
     numeric = _NUMERIC_DATE.fullmatch(text.strip())
     if numeric is None or len(numeric[1]) > 2:
         return None

@@ -58,10 +58,10 @@ def parse_timestamps(text: pl.Series, day_first: bool | None = None) -> pl.DataF
 
     Args:
         text: times as they were written; numbers as their digits.
-        day_first: how 03/04/2026 is read; null makes it a problem (``ambiguous_date_order``).
+        day_first: how 03/04/2026 is read; None makes it a problem (``ambiguous_date_order``).
 
     Returns:
-        ``at`` where the instant is said, ``wall`` where the wall clock is said, ``date_only`` where only a day
+        ``at`` where the instant is given, ``wall`` where the wall clock is given, ``date_only`` where only a day
         was written (then ``wall`` is its midnight), ``problem`` where nothing could be made of it.
 
     """
@@ -80,7 +80,7 @@ def parse_timestamps(text: pl.Series, day_first: bool | None = None) -> pl.DataF
 
 
 def _few(texts: list[str | None]) -> pl.DataFrame | None:
-    """The times of texts in the most common form; null if one of them is of another, or cannot be."""
+    """The times of texts in the most common form; None if one of them is of another, or cannot be."""
     at, wall = list[int | None](), list[datetime | None]()
     for text in texts:
         if text is None or not _COMMON.fullmatch(text):
@@ -140,7 +140,7 @@ def _shown(text: pl.Series) -> pl.Series:
 
 
 def _minutes(offset: str | None) -> int | None:
-    """The minutes of an offset; null if it is none."""
+    """The minutes of an offset; None if it is none."""
     if offset in ("Z", "z"):
         return 0
     parts = re.fullmatch(r"([+-])(\d\d):?([0-5]\d)?", offset or "")

@@ -10,16 +10,16 @@ from observations.privacy.redact import redact
 
 @dataclass(frozen=True)
 class Note:
-    """Something to be said about the reading of a source. What it quotes from a record has its secrets taken out.
+    """A message about the reading of a source. Secrets in what it quotes from a record are redacted.
 
     Attributes:
-        level: ``reject``: a record that could not be read. ``left_out``: one that was read and is, by rule, no
+        level: ``reject``: a record that could not be read. ``left_out``: a record that was read but is, by rule, not an
             observation (a task list in a calendar, a mail in Spam). ``warning``: read, with an assumption.
         reason: a short code that can be counted: ``bad_line``, ``tz_unknown``, ``no_timestamp``, …
-        message: one plain sentence: what was found, and what was done about it. Never a secret.
-        line: where, counted from 1; null where lines mean nothing.
+        message: one sentence: what was found, and what was done about it.
+        line: where, counted from 1; None where lines mean nothing.
         item: which record, where it has a name (a UID, a Message-ID).
-        count: how many records this note speaks for.
+        count: how many records this note stands for.
 
     """
 

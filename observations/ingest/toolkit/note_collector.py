@@ -1,4 +1,4 @@
-"""Notes of one source, gathered while it is read: what is said many times is said once, with how often."""
+"""Collects the notes of one source while it is read; repeated warnings become one note with a count."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from observations.ingest.toolkit.note import Note
 
 
 @dataclass
-class Remarks:
+class NoteCollector:
     """Gathers the notes of a source.
 
-    Warnings that say the same are one note with a count, at the line of the first. Rejects stay one by one:
-    each is a record that somebody may want to find.
+    Warnings with the same message are one note with a count, at the line of the first. Rejects stay one by one:
+    the user may want to find each of those records.
     """
 
     source: str
-    _said: dict[tuple[str, str, str], Note] = field(default_factory=dict)
+    _merged: dict[tuple[str, str, str], Note] = field(default_factory=dict)
     _rejects: list[Note] = field(default_factory=list)
 
     def reject(
@@ -30,19 +30,19 @@ class Remarks:
         self, reason: str, message: str, line: int | None = None, item: str | None = None, count: int = 1
     ) -> None:
         """Something was read with an assumption."""
-        self._say("warning", reason, message, count, line, item)
+        self._add("warning", reason, message, count, line, item)
 
     def leave_out(self, reason: str, message: str, count: int = 1) -> None:
         """Records were read and are, by rule, no observations."""
-        self._say("left_out", reason, message, count, None, None)
+        self._add("left_out", reason, message, count, None, None)
 
     def take(self) -> list[Note]:
-        """Everything said so far; nothing remains."""
-        notes = [*self._rejects, *self._said.values()]
-        self._rejects, self._said = [], {}
+        """All notes so far; the collector is empty afterwards."""
+        notes = [*self._rejects, *self._merged.values()]
+        self._rejects, self._merged = [], {}
         return notes
 
-    def _say(
+    def _add(
         self,
         level: Literal["left_out", "warning"],
         reason: str,
@@ -52,8 +52,8 @@ class Remarks:
         item: str | None,
     ) -> None:
         key = (level, reason, message)
-        known = self._said.get(key)
+        known = self._merged.get(key)
         if known is None:
-            self._said[key] = Note(level, self.source, reason, message, line, item or None, count)
+            self._merged[key] = Note(level, self.source, reason, message, line, item or None, count)
         else:
-            self._said[key] = replace(known, count=known.count + count)
+            self._merged[key] = replace(known, count=known.count + count)

@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     import polars as pl
 
 BATCH_ROWS = 50_000
-"""Rows a reader gathers before it hands a batch on: memory stays flat, frames stay worth their overhead."""
+"""Rows per batch: few enough for flat memory, enough to be worth the overhead of a frame."""
 
 HEAD_BYTES = 65_536
-"""First bytes by which a format is recognised."""
+"""How many first bytes a format is recognised by."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Some observations of a source (`observations.schema`), and what is to be said about their neighbours."""
+    """Some observations of a source (`observations.schema`), and notes on the records beside them."""
 
     observations: pl.DataFrame
     notes: tuple[Note, ...] = ()
@@ -38,15 +38,15 @@ class Batch:
 
 @dataclass(frozen=True)
 class Source:
-    """Bytes with a name: a file, or a member of an archive that is read in place.
+    """Bytes with a name: a file, or a member of an archive.
 
     Attributes:
-        label: what the user calls it: the path, or ``archive.zip!folder/member``.
+        label: its name for the user: the path, or ``archive.zip!folder/member``.
         opener: opens the bytes from their beginning, as often as asked.
-        path: the file, where it is one on disk; null for a member of an archive.
-        found_in: the folder or archive in which it was found; null if the person named it. That a source
+        path: the file, where it is one on disk; None for a member of an archive.
+        found_in: the folder or archive in which it was found; None if the person named it. That a source
             cannot be read is an error if it was named, and a note if it was found.
-        beginning: its first bytes, where opening it costs much (in a compressed tar); else null.
+        beginning: its first bytes, where opening it is slow (in a compressed tar); else None.
 
     """
 
@@ -68,7 +68,7 @@ class Source:
 
     @property
     def name(self) -> str:
-        """The last part of the label, in lower case: what a format may be told by when the bytes don't say."""
+        """The last part of the label, in lower case: identifies a format when the bytes do not."""
         return self.label.replace("\\", "/").replace("!", "/").rsplit("/", 1)[-1].lower()
 
     def open(self) -> BinaryIO:
@@ -92,11 +92,11 @@ class ReadOptions:
         tz: IANA zone for times that come without one; a calendar's floating times have the clock of its
             X-WR-TIMEZONE, and this one where it names none.
         until: nothing later is read; recurring events are expanded up to here. Aware.
-        since: nothing earlier is read. Aware, or null.
+        since: nothing earlier is read. Aware, or None.
         me: addresses of the person, in lower case; they tell sent from received.
-        user_field: the feature whose value names the user (``from`` for a list archive), or null.
+        user_field: the feature whose value names the user (``from`` for a list archive), or None.
         mapping: foreign column names: contract field → column.
-        day_first: how 03/04/2026 is read where the column cannot prove it; null refuses to guess.
+        day_first: how 03/04/2026 is read where the column cannot prove it; None makes such a date an error.
         allow_future: records after `until` are kept (de-identified logs are often shifted).
 
     """
@@ -121,7 +121,7 @@ class Reader(Protocol):
         ...
 
     def recognises(self, head: bytes, name: str) -> bool:
-        """Whether these are the first bytes of this format. `name` may break a tie and never decides alone
+        """True if these are the first bytes of this format. `name` may break a tie but never decides alone
         against the bytes.
         """
         ...

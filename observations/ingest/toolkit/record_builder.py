@@ -20,7 +20,7 @@ Value = str | bool | int | float | Sequence[str]
 
 @dataclass
 class RecordBuilder:
-    """Gathers records one at a time and gives them back as an observation frame.
+    """Collects records one at a time and returns them as an observation frame.
 
     For readers that must look at each record in Python anyway. Give `at` (aware) or `local` (naive) with a
     zone `tz`; the other one is computed. Give both `at` and `local` where the record carried its own offset.
@@ -52,7 +52,7 @@ class RecordBuilder:
         user_id: str | None = None,
         actor: str = "user",
     ) -> None:
-        """Take in one record. A feature that is None is left out; numpy numbers and tuples are fine.
+        """Add one record. A feature that is None is left out; numpy numbers and tuples are accepted.
 
         The mapping of features is kept, not copied: it must not change afterwards.
         """
@@ -65,7 +65,7 @@ class RecordBuilder:
         self._features.append(features)
 
     def take(self) -> pl.DataFrame:
-        """Everything gathered so far as a frame; the gatherer is empty afterwards.
+        """All records so far as a frame; the builder is empty afterwards.
 
         ``id`` and ``user_id`` may still be null: `complete` fills them in.
         """
@@ -101,12 +101,12 @@ class RecordBuilder:
                 yield pl.Series(column, ours, dtype=KINDS[kind], strict=False)
 
     def batches(self, notes: list[Note]) -> Iterator[Batch]:
-        """A batch, if enough has been gathered for one; takes the notes along and empties their list."""
+        """A batch, if there are enough records for one; takes the notes and empties their list."""
         if len(self) >= BATCH_ROWS:
             yield self.rest(notes)
 
     def rest(self, notes: list[Note]) -> Batch:
-        """What is left, as the last batch; takes the notes along and empties their list."""
+        """The remaining records as the last batch; takes the notes and empties their list."""
         taken = tuple(notes)
         notes.clear()
         return Batch(self.take(), taken)

@@ -62,7 +62,7 @@ def read_texts(
         table: its name. Like the following two, from a reader's own source, never from data.
         columns: the names of the columns to read.
         where: a condition on the rows.
-        on_damage: told what SQLite says, if the file is damaged. Rows before the damage are read, and from the end
+        on_damage: called with SQLite's message if the file is damaged. Rows before the damage are read, and from the end
             back those after it.
 
     Returns:
@@ -90,7 +90,7 @@ class _Rows:
     where: str
 
     def end_of_batch(self, after: int) -> int | None:
-        """The rowid of the last row of the batch that begins after this one; null if there is none."""
+        """The rowid of the last row of the batch that begins after this one; None if there is none."""
         batch = f"SELECT rowid AS r FROM {self.table} WHERE ({self.where}) AND rowid > ? ORDER BY r LIMIT {BATCH_ROWS}"  # noqa: S608
         (last,) = self.database.execute(f"SELECT max(r) FROM ({batch})", (after,)).fetchone()  # noqa: S608
         return None if last is None else int(last)
@@ -155,7 +155,7 @@ def _log(path: Path) -> Path:
 
 
 def _try_shared(path: Path) -> sqlite3.Connection | None:
-    """The database through the shared memory of the program that has it open; null if there is none to be had."""
+    """The database through the shared memory of the program that has it open; None if there is none to be had."""
     if not path.with_name(f"{path.name}-shm").exists():
         return None
     database = _connect(f"{path.resolve().as_uri()}?mode=ro")
