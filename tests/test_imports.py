@@ -287,3 +287,21 @@ def test_a_planted_impurity_is_caught(source: str) -> None:
 )
 def test_what_is_pure_is_let_through(source: str) -> None:
     assert impurities(source) == []
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "observations.errors",
+        "observations.civil_time",
+        "observations.ingest.toolkit.note",
+        "observations.ingest.toolkit.reader",
+        "observations.ingest.tabular.timestamp_formats",
+    ],
+)
+def test_what_options_are_parsed_with_loads_nothing_heavy(module: str) -> None:
+    """The command line parses its options without polars, numpy or pydantic."""
+    heavy = "{'polars', 'numpy', 'pydantic', 'lxml', 'icalendar', 'sqlite3', 'sklearn', 'scipy'}"
+    code = f"import sys, {module}\nprint(sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -160,7 +160,7 @@ def _near_pairs(
 
 def _by_group(counts: Any, group: Integers) -> Any:
     """The same counts with columns of its own for each group, so that a product never crosses groups."""
-    from scipy import sparse
+    from scipy import sparse  # with scikit-learn, which imports it anyway
 
     width = counts.shape[1]
     own = np.repeat(group, np.diff(counts.indptr)) * width + counts.indices
