@@ -1,4 +1,4 @@
-"""What can go wrong, as one family.
+"""The errors that habitus raises.
 
 ::
 

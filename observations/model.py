@@ -13,7 +13,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, field_validato
 from observations.civil_time import zone
 
 FeatureValue = str | bool | float | list[str]
-"""What a feature can be. Null means "does not have it" and is dropped."""
+"""What a feature can be. None means "does not have it" and is dropped."""
 
 
 class Observation(BaseModel):

@@ -1,4 +1,4 @@
-"""What is found where a person says to look, and the rules of what is passed over."""
+"""The sources found under a name, and the rules for what is skipped."""
 
 from __future__ import annotations
 

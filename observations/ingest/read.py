@@ -1,8 +1,7 @@
-"""From sources to one stream of observations: recognise, read, complete, cut to the window, say what was left.
+"""Reads sources as one stream of observations: recognise, read, complete, cut to the window, report.
 
 The same record read twice, from one export or from two that overlap, is one observation: ids are unique within
-a user, and a second record with the same id and content is passed over without a word, as are both halves of an
-overlap.
+a user, and a second record with the same id is skipped and counted.
 """
 
 from __future__ import annotations
@@ -169,7 +168,7 @@ def _cut(frame: pl.DataFrame, where: pl.Series, notes: list[Note], note: Note) -
 
 
 class Seen:
-    """Which (user, id) pairs were met, as 64-bit hashes: 8 bytes each, so ten million fit in 80 MB.
+    """Which (user, id) pairs were read, as 64-bit hashes: 8 bytes each, so ten million fit in 80 MB.
 
     Kept as sorted runs, each at least twice as long as the next: a look-up searches a few of them.
     """
@@ -178,7 +177,7 @@ class Seen:
         self._runs: list[np.ndarray[tuple[int], np.dtype[np.uint64]]] = []
 
     def add(self, frame: pl.DataFrame) -> pl.Series:
-        """For each row, whether its user and id were met before (in an earlier frame, or further up)."""
+        """For each row, True if its user and id were read before (in an earlier frame, or further up)."""
         keys = frame.select(pl.struct("user_id", "id").hash()).to_series()
         met = ~keys.is_first_distinct().to_numpy()
         hashes = keys.to_numpy()

@@ -1,4 +1,4 @@
-"""Secrets that only the program makes one: ``mysql -px``, ``curl -u user:x``, ``cargo login x``, ``echo x | sudo -S``.
+"""Secrets that are arguments of certain programs: ``mysql -px``, ``curl -u user:x``, ``cargo login x``, ``echo x | sudo -S``.
 
 What is known of each program is data, below; a program that is not listed is left alone.
 """

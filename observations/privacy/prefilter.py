@@ -1,4 +1,4 @@
-"""One pattern out of many, for the first look at a text: may there be a secret of this kind in it?"""
+"""One regular expression out of many, for a quick first check whether a text may hold a secret."""
 
 from __future__ import annotations
 

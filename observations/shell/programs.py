@@ -1,4 +1,4 @@
-"""What is known of programs on the command line: which have sub-commands, which only run another program.
+"""Facts about command-line programs: which have sub-commands, which only run another program.
 
 Data, with the reason for its shape; the reading of it is in `observations.shell.parse`. A program that is not
 listed has no sub-command: its first argument is a file, a host or a branch, and says nothing about the habit.

@@ -76,7 +76,7 @@ def to_microseconds(stamps: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64
 def command_frame(
     commands: pl.Series, micros: npt.NDArray[np.int64], tz: str, features: Mapping[str, pl.Series]
 ) -> pl.DataFrame:
-    """An observation frame of commands, secrets taken out, programs and sub-commands found.
+    """An observation frame of commands, redacted, with programs and sub-commands.
 
     Args:
         commands: String, as they were typed.

@@ -26,7 +26,7 @@ from observations.ingest.toolkit.reader import Batch, ReadOptions
 from observations.schema import BASE, DERIVED, KINDS, feature_column, split_column
 
 DEFAULT_TYPE, DEFAULT_ACTION = "event", "happened"
-"""What a record that does not say is taken to be."""
+"""The type and action of a record that names none."""
 
 PROBLEMS = {
     "no_timestamp": "no timestamp; the record is skipped",
@@ -38,9 +38,9 @@ PROBLEMS = {
 
 
 def observe_rows(raw: pl.DataFrame, source: str, options: ReadOptions) -> Batch:
-    """The observations that these raw rows are, and notes on those that are none.
+    """The observations in these raw rows, and notes on rows that are not observations.
 
-    Foreign names are translated by `options.mapping`; what a record does not say gets its default; a time
+    Foreign names are translated by `options.mapping`; missing fields get their default; a time
     without an offset is read in the record's zone, else in `options.tz`.
     """
     rows = _with_texts(_translate(raw, options.mapping))
@@ -55,7 +55,7 @@ def observe_rows(raw: pl.DataFrame, source: str, options: ReadOptions) -> Batch:
 
 
 def require_timestamp(columns: Iterable[str], source: str, options: ReadOptions) -> None:
-    """Nothing, if a table with these columns can say when things happened.
+    """Check that a table with these columns has a time for each record.
 
     Raises:
         SourceError: it cannot, or it lacks a column that `options.mapping` names; says which there are.
@@ -202,7 +202,7 @@ def _or_default(said: pl.Series, default: str) -> pl.Series:
 
 
 def _actors(said: pl.Series) -> pl.Series:
-    """Who acted: whoever does not say that they are an agent is the user."""
+    """The actor of each row: ``agent`` where it says so, else ``user``."""
     user = pl.Series(said.name, ["user"], dtype=pl.String).new_from_index(0, len(said))
     if said.null_count() == len(said):
         return user
@@ -217,7 +217,7 @@ def _as_all_day(frame: pl.DataFrame, date_only: pl.Series) -> pl.DataFrame:
 
 
 def _default_notes(rows: pl.DataFrame, source: str) -> list[Note]:
-    """What was assumed where a record names no type or action, or an actor that is neither user nor agent."""
+    """Notes on defaults where a record names no type or action, or an actor that is neither user nor agent."""
     notes = []
     for name, default in (("type", DEFAULT_TYPE), ("action", DEFAULT_ACTION)):
         if count := rows.get_column(name).null_count():

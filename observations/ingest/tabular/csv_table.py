@@ -159,7 +159,7 @@ def _raw_rows(rows: Sequence[Row], columns: Sequence[Column], kinds: dict[str, C
 
 
 def _refuse_ambiguous(notes: Sequence[Note], rows: int) -> None:
-    """Nothing, if the dates of which the order is not known are damage here and there.
+    """Check that few dates have an ambiguous order of day and month.
 
     Raises:
         SourceError: they are half of the rows: this is how the file writes its dates.

@@ -6,8 +6,8 @@ A time says one of three things, and they are kept apart::
     2026-03-02T08:30:00Z, 1772440200, …                   at only: whose clock showed what is not said
     2026-03-02 09:30, 2.3.2026 9:30 AM, …                 wall only: the zone is not said
 
-Nothing is guessed. An order of day and month that a column does not prove is a problem, not a coin toss, and a
-number or date that cannot be the time of anything a person did is refused.
+Nothing is guessed. An order of day and month that a column does not prove is a problem, and a number or date that
+cannot be the time of an activity is refused.
 
 A column is read by the quickest way that reads it, what remains by the next: the plain form by its place in the
 text, other forms of RFC 3339, numbers, and each distinct text that is left on its own (`written_times`). A few texts

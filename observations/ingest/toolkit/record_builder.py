@@ -22,7 +22,7 @@ Value = str | bool | int | float | Sequence[str]
 class RecordBuilder:
     """Collects records one at a time and returns them as an observation frame.
 
-    For readers that must look at each record in Python anyway. Give `at` (aware) or `local` (naive) with a
+    For readers that handle each record in Python anyway. Give `at` (aware) or `local` (naive) with a
     zone `tz`; the other one is computed. Give both `at` and `local` where the record carried its own offset.
 
     >>> records = RecordBuilder()
