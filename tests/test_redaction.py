@@ -232,6 +232,8 @@ def test_an_id_with_a_secret_stays_unique_and_stable() -> None:
     [
         str(uuid.UUID(int=2**127 + 12345)),
         "9fceb02d0ae598e95dc970b74767f19372d61af8",
+        "EAA0F13EA4BA4788AE7EE81BEE3B4C4200000000000000000000000000000000",
+        "<CAGxyz+EAAbcdefghijklmnopqrstuvwxyz0123@mail.gmail.com>",
         "<CAEAAabc+token_x-1@mail.gmail.com>",
         "<20260302093000.1A2B3C4D5E@mx.example.com>",
         "040000008200E00074C5B7101A82E00800000000E0B1C2D3E4F5D901000000000000000010000000",

@@ -32,7 +32,8 @@ _KEYS = re.compile(
       | tskey-[\w-]{10,} | \w{14}\.atlasv1\.[\w-]{16,} | dapi[0-9a-f]{24,} | ATATT3[\w=-]{16,}
       | hf_[A-Za-z]{16,} | gsk_\w{16,} | r8_\w{16,} | xai-\w{16,} | pplx-\w{16,} | nvapi-[\w-]{16,}
       | SG\.[\w-]{10,}\.[\w-]{10,} | key-[0-9a-f]{24,} | glsa_\w{16,} | sntry[su]_[\w=+/-]{16,}
-      | lin_api_\w{16,} | figd_[\w-]{16,} | shp(?:at|ca|pa|ss)_\w{16,} | ntn_\w{16,} | EAA[A-Za-z0-9]{24,}
+      | lin_api_\w{16,} | figd_[\w-]{16,} | shp(?:at|ca|pa|ss)_\w{16,} | ntn_\w{16,}
+      | (?<![+_-])EAA(?=[A-Za-z0-9]*[G-Zg-z])[A-Za-z0-9]{24,}     # Facebook; a UID or hash that begins so is all hex
       | AGE-SECRET-KEY-1[0-9A-Z]{16,} | \d{8,10}:AA[\w-]{30,}     # age; Telegram
       | [MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,}                   # Discord
       | eyJ[\w-]{8,}\.[\w-]{4,}(?:\.[\w-]*)*                      # JSON web token
