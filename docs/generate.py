@@ -23,7 +23,7 @@ from pydantic.fields import FieldInfo
 from observations.ingest.registry import READERS
 from patterns.settings import Settings
 from pipelines.cli import config
-from pipelines.cli.main import COMMANDS
+from pipelines.cli.main import all_commands
 from pipelines.detection import Detection, detect
 from pipelines.store.store import Store
 
@@ -60,14 +60,14 @@ def command_table() -> str:
     """All commands, one a row, with links to their sections."""
     rows = (
         (f"[`habitus {command.name}`](cli.md#habitus-{command.name})", _sentence(command.help or ""))
-        for command in COMMANDS
+        for command in all_commands()
     )
     return table(("command", "does"), rows)
 
 
 def command_sections() -> str:
     """A section for each command: its help, its examples and its options."""
-    return "\n\n".join(map(_command_section, COMMANDS))
+    return "\n\n".join(map(_command_section, all_commands()))
 
 
 def _command_section(command: click.Command) -> str:
@@ -134,7 +134,7 @@ def settings_file_table() -> str:
     """The keys of ``habitus.toml``: each is described as the option of the same name is."""
     options = {
         (parameter.name or "").rstrip("_"): parameter
-        for command in reversed(COMMANDS)
+        for command in reversed(all_commands())
         for parameter in command.params
         if isinstance(parameter, click.Option)
     }

@@ -9,9 +9,8 @@ import orjson
 import polars as pl
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-PatternStatus = Literal["confirmed", "tracking", "expired"]
-
-STATUSES: tuple[PatternStatus, ...] = ("confirmed", "tracking", "expired")
+from patterns.vocabulary import STATUSES as STATUSES
+from patterns.vocabulary import PatternStatus as PatternStatus
 
 
 class ConfidenceComponents(BaseModel):
@@ -32,7 +31,7 @@ class Pattern(BaseModel):
 
     id: str
     user_id: str
-    type: Literal["temporal", "preference", "workflow", "relationship", "avoidance"]
+    type: str
     statement: str
     rule: Mapping[str, object]
     status: PatternStatus

@@ -333,7 +333,7 @@ def test_an_empty_name_is_no_folder(command: str, log: Path) -> None:
 
 @pytest.mark.parametrize("option", ["--user", "--user-field", "--me"])
 def test_an_option_without_a_value_is_an_error(option: str, log: Path) -> None:
-    assert failed(log, option, "") == f"Error: {option} is given without a value; name one or leave it out"
+    assert failed(log, option, "") == f"Error: {option} is empty; give a value or leave it out"
 
 
 @pytest.mark.parametrize("option", ["--since", "--until"])

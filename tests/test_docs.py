@@ -19,7 +19,7 @@ from observations.model import Observation
 from patterns.model import Pattern
 from patterns.registry import PATTERN_TYPES
 from patterns.settings import Settings
-from pipelines.cli.main import COMMANDS, main
+from pipelines.cli.main import all_commands, main
 from tests.doc_pages import PAGES, text
 
 ROOT = Path(__file__).parents[1]
@@ -78,7 +78,7 @@ def test_the_examples_of_a_module_run(path: Path) -> None:
     assert ran.failed == 0
 
 
-@pytest.mark.parametrize("command", [main, *COMMANDS], ids=lambda command: command.name)
+@pytest.mark.parametrize("command", [main, *all_commands()], ids=lambda command: command.name)
 def test_the_help_of_a_command_ends_with_examples_that_can_be_typed(command: click.Command) -> None:
     text = command.help or ""
     assert text.split("\n")[0].endswith(".")
@@ -88,27 +88,35 @@ def test_the_help_of_a_command_ends_with_examples_that_can_be_typed(command: cli
     for line in lines:
         program, name, *words = line.split()
         assert program == "habitus"
-        known = next(known for known in COMMANDS if known.name == name)
+        known = next(known for known in all_commands() if known.name == name)
         options = {
             option for parameter in known.params for option in (*parameter.opts, *parameter.secondary_opts)
         }
         assert {word for word in words if word.startswith("-")} <= options
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+@pytest.mark.parametrize("command", all_commands(), ids=lambda command: command.name)
 def test_every_option_says_what_it_does(command: click.Command) -> None:
-    options = [parameter for parameter in command.params if isinstance(parameter, click.Option)]
+    options = [
+        parameter
+        for parameter in command.params
+        if isinstance(parameter, click.Option) and not parameter.hidden
+    ]
     assert options
     assert [option.name for option in options if not (option.help or "").strip().endswith((".", "]"))] == []
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+@pytest.mark.parametrize("command", all_commands(), ids=lambda command: command.name)
 def test_help_fits_a_terminal_and_names_every_option(command: click.Command) -> None:
     result = CliRunner().invoke(main, [command.name or "", "--help"])
     assert result.exit_code == 0
     assert max(len(line) for line in result.stdout.splitlines()) <= 100
     assert [
-        o for p in command.params if isinstance(p, click.Option) for o in p.opts if o not in result.stdout
+        o
+        for p in command.params
+        if isinstance(p, click.Option) and not p.hidden
+        for o in p.opts
+        if o not in result.stdout
     ] == []
 
 
@@ -118,7 +126,7 @@ def test_generated_tables_are_fresh(page: str) -> None:
     assert generator.generated(text(page)) == text(page)
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+@pytest.mark.parametrize("command", all_commands(), ids=lambda command: command.name)
 def test_every_command_and_option_is_documented(command: click.Command) -> None:
     reference = text("docs/cli.md").partition(f"\n### habitus {command.name}\n")[2].partition("\n### ")[0]
     names = [max(p.opts, key=len) for p in command.params if isinstance(p, click.Option)]

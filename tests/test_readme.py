@@ -14,11 +14,11 @@ from patterns.inference.significance import CERTAINTY
 from patterns.registry import PATTERN_TYPES, kind_of
 from pipelines import detect
 from pipelines.cli.config import Settings
-from pipelines.cli.main import COMMANDS
+from pipelines.cli.main import all_commands
 from tests.doc_pages import PAGES, ROOT, blocks, commands, files, first_difference, run_page, text
 
 TARGETS = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE))
-BY_NAME = {command.name: command for command in COMMANDS}
+BY_NAME = {command.name: command for command in all_commands()}
 TYPED = [(page, words) for page in PAGES for words in commands(page)]
 HABITUS = {" ".join(words): words for _, words in TYPED if words[:1] == ["habitus"]}
 TOOLS = {"make", "habitus", "git", "cd", "cut", "grep", "cat", "head"}
@@ -73,7 +73,9 @@ def test_shell_blocks_use_known_programs_only(page: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_every_option_that_is_named_exists(page: str) -> None:
-    known = {name for command in COMMANDS for p in command.params for name in (*p.opts, *p.secondary_opts)}
+    known = {
+        name for command in all_commands() for p in command.params for name in (*p.opts, *p.secondary_opts)
+    }
     known |= {"--help", "--version", "--debug", "--now", "--check", "--strict"}
     prose = re.sub(r"<!--.*?-->|```.*?```", "", text(page), flags=re.DOTALL)
     named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", prose))

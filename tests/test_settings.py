@@ -35,7 +35,7 @@ def test_names_are_those_of_the_options(tmp_path: Path) -> None:
             "user_field": "from",
             "day_first": True,
             "since": "2026-01-01",
-            "map_": ["timestamp=Start"],
+            "mapping": ["timestamp=Start"],
         }
     }
 
@@ -48,7 +48,7 @@ def test_nothing_said_is_nothing_set() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('tzz = "UTC"', r"there is no setting 'tzz'; did you mean tz\?"),
+        ('tzz = "UTC"', r"unknown setting 'tzz'; did you mean tz\?"),
         ("allow-future = 3", "allow-future: .*, not 3"),
         ("tz = ", "habitus.toml: "),
         ("= =", "habitus.toml: "),

@@ -12,7 +12,7 @@ from pipelines.store.users import Users
 @store_option
 @users_option("Whose data.")
 @form_option("table", "json")
-def audit(db: str | None, user: Users, form: str) -> None:
+def audit(place: str | None, user: Users, form: str) -> None:
     """Show what is stored of a user: kinds, counts, spans, for how long and where.
 
     \b
@@ -20,10 +20,10 @@ def audit(db: str | None, user: Users, form: str) -> None:
       habitus audit
       habitus audit --all-users --format json
     """  # noqa: D301  click wants the control character
-    from pipelines.cli.store_tables import print_audit
+    from pipelines.cli.output.store_tables import print_audit
     from pipelines.store.store import Store
 
-    with Store(db) as store:
+    with Store(place) as store:
         note_unknown_user(store, user)
         found = store.audit(user)
     if form == "json":

@@ -1,4 +1,4 @@
-"""``habitus.toml``: the options a person would otherwise type every day. What is typed wins."""
+"""``habitus.toml``: defaults for options. What is typed on the command line wins."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ import click
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from observations.errors import SettingError, did_you_mean
-
-FILE_NAME = "habitus.toml"
+from pipelines.cli.config_path import config_path
 
 
 class Settings(BaseModel):
-    """What a settings file can say: names as the options have them, ``-`` or ``_`` between words.
+    """The settings of a file: named like the options, with ``-`` or ``_`` between words.
 
     >>> Settings.model_validate({"tz": "Europe/Berlin", "user-field": "from"}).user_field
     'from'
@@ -40,9 +39,10 @@ class Settings(BaseModel):
     allow_future: bool | None = None
 
     def as_defaults(self, commands: Sequence[click.Command]) -> dict[str, Any]:
-        """The settings as click's ``default_map``: for each command, the options that it has."""
+        """The settings as click's ``default_map``: for each command, those of its options."""
         said = self.model_dump(exclude_unset=True, exclude={"sources"})  # those of `sync` alone
-        said["map_"] = [f"{name}={column}" for name, column in said.pop("map", {}).items()] or None
+        said["mapping"] = [f"{name}={column}" for name, column in said.pop("map", {}).items()] or None
+        said["place"] = said.pop("db", None)
         for name in ("since", "until"):
             if name in said:
                 said[name] = str(said[name])
@@ -54,17 +54,14 @@ class Settings(BaseModel):
 
 
 def find_settings(folder: Path | None = None) -> Settings:
-    """The settings of the nearest ``habitus.toml`` in `folder` (the working folder) or above it; else none.
+    """The settings of the nearest ``habitus.toml`` in `folder` (default: the working folder) or above it.
 
     Raises:
-        SettingError: the file cannot be read, or has a setting that there is not.
+        SettingError: the file cannot be read, or has an unknown setting or an invalid value.
 
     """
-    start = (folder or Path.cwd()).resolve()
-    for place in (start, *start.parents):
-        if (place / FILE_NAME).is_file():
-            return read_settings(place / FILE_NAME)
-    return Settings()
+    path = config_path(folder)
+    return Settings() if path is None else read_settings(path)
 
 
 def read_settings(path: Path) -> Settings:
@@ -79,8 +76,8 @@ def read_settings(path: Path) -> Settings:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SettingError(f"{path}: {error}") from error
     except ValidationError as error:
-        raise SettingError(f"{path}: {_what_is_wrong(error)}") from error
-    # What a file says of places is meant from where it is: sync runs from cron, in another folder.
+        raise SettingError(f"{path}: {_problem(error)}") from error
+    # Relative places start at the file's folder: sync runs from cron, in another folder.
     places = [_from(path.parent, place) for place in said.sources]
     db = None if said.db is None or "://" in said.db else _from(path.parent, said.db)
     return said.model_copy(update={"sources": places} | ({"db": db} if db else {}))
@@ -90,10 +87,10 @@ def _from(folder: Path, place: str) -> str:
     return str(folder / Path(place).expanduser())
 
 
-def _what_is_wrong(error: ValidationError) -> str:
+def _problem(error: ValidationError) -> str:
     first = error.errors()[0]
     name = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
         known = [field.replace("_", "-") for field in Settings.model_fields]
-        return f"there is no setting {name!r}{did_you_mean(name, known) or '; there are ' + ', '.join(known)}"
+        return f"unknown setting {name!r}{did_you_mean(name, known) or '; there are ' + ', '.join(known)}"
     return f"{name}: {first['msg'].lower()}, not {first['input']!r}"

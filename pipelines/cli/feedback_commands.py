@@ -1,4 +1,4 @@
-"""``habitus remember``, ``confirm``, ``dismiss`` and ``pin``: the person's own word."""
+"""``habitus remember``, ``confirm``, ``dismiss`` and ``pin``: the person's feedback."""
 
 from __future__ import annotations
 
@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from patterns.candidates import PatternType
 from pipelines.cli.options import as_of_option, instant_in_zone, store_option, user_option
 from pipelines.cli.pattern_type import PATTERN_TYPE, TYPE_NAMES
 
 if TYPE_CHECKING:
     from patterns.model import Pattern
 
-undo_option = click.option("--undo", is_flag=True, help="Take it back.")
+undo_option = click.option("--undo", is_flag=True, help="Undo it.")
 
 
 def about_pattern(command: Callable[..., None]) -> click.Command:
-    """A command that says something of the pattern with an id, or takes it back."""
+    """A command that gives feedback on the pattern with an id, or undoes it."""
     for decorate in (
         undo_option,
         as_of_option,
@@ -39,30 +38,28 @@ def about_pattern(command: Callable[..., None]) -> click.Command:
     type=PATTERN_TYPE,
     default="preference",
     show_default=True,
-    help=f"The type of pattern: {TYPE_NAMES}.",
+    help=f"The type of the pattern: {TYPE_NAMES}.",
 )
-@click.option(
-    "--rule", metavar="JSON", help="The same for machines, so that behaviour can be held against it."
-)
-@click.option("--until", metavar="TIME", help="From then on it is expired. [default: never]")
+@click.option("--rule", metavar="JSON", help="The rule as JSON, so that behavior can be compared with it.")
+@click.option("--until", metavar="TIME", help="When it expires. [default: never]")
 @store_option
 @user_option("Who says it.")
 @as_of_option
 @undo_option
 def remember(
     text: str,
-    type: PatternType,
+    type: str,
     rule: str | None,
     until: str | None,
-    db: str | None,
+    place: str | None,
     user: str,
     as_of: datetime | None,
     undo: bool,
 ) -> None:
-    """Keep what you say of yourself.
+    """Add a pattern in your own words.
 
-    It is a pattern of its own: explicit, confirmed, with confidence 1, first in the profile. Behaviour never overrules it;
-    where behaviour says otherwise, habitus patterns and show call it doubtful and say why.
+    It is explicit, confirmed, has confidence 1 and comes first in the profile. Behavior never overrules it; if behavior
+    contradicts it, habitus patterns and show mark it as doubtful and say why.
 
     \b
     Example:
@@ -73,18 +70,18 @@ def remember(
     from pipelines.store.context import clock_at
     from pipelines.store.store import Store
 
-    end = instant_in_zone(until, "--until") if until is not None else None
+    end = instant_in_zone(until, "until") if until is not None else None
     said = rule_of(type, rule).to_json() if rule is not None else None
-    with Store(db, clock=clock_at(as_of)) as store:
+    with Store(place, clock=clock_at(as_of)) as store:
         pattern = store.remember(text, type, user=user, rule=said, until=end, undo=undo)
     _confirm_word(pattern, "no longer remembered" if undo else "remembered")
 
 
 @about_pattern
-def confirm(id: str, db: str | None, user: str, as_of: datetime | None, undo: bool) -> None:
-    """Say that a pattern is right: it is confirmed whatever the count, until the habit ends.
+def confirm(id: str, place: str | None, user: str, as_of: datetime | None, undo: bool) -> None:
+    """Confirm a pattern, whatever its count, until the habit ends.
 
-    ID may be the beginning of an id that habitus patterns prints, as long as it is that of one pattern.
+    ID may be the beginning of an id that habitus patterns prints, if only one pattern begins with it.
 
     \b
     Example:
@@ -94,16 +91,16 @@ def confirm(id: str, db: str | None, user: str, as_of: datetime | None, undo: bo
     from pipelines.store.context import clock_at
     from pipelines.store.store import Store
 
-    with Store(db, clock=clock_at(as_of)) as store:
+    with Store(place, clock=clock_at(as_of)) as store:
         pattern = store.confirm(id, user, undo=undo)
-    _confirm_word(pattern, "no longer confirmed by your word" if undo else "confirmed")
+    _confirm_word(pattern, "no longer confirmed by you" if undo else "confirmed")
 
 
 @about_pattern
-def dismiss(id: str, db: str | None, user: str, as_of: datetime | None, undo: bool) -> None:
-    """Say that a pattern is wrong, or nobody's business: it is not shown again on the same evidence.
+def dismiss(id: str, place: str | None, user: str, as_of: datetime | None, undo: bool) -> None:
+    """Dismiss a pattern: it is not shown again on the same evidence.
 
-    Only if what is observed from now on would confirm it alone does it come back. ID may be the beginning of an id.
+    It returns only if new observations alone would confirm it. ID may be the beginning of an id.
 
     \b
     Example:
@@ -113,16 +110,16 @@ def dismiss(id: str, db: str | None, user: str, as_of: datetime | None, undo: bo
     from pipelines.store.context import clock_at
     from pipelines.store.store import Store
 
-    with Store(db, clock=clock_at(as_of)) as store:
+    with Store(place, clock=clock_at(as_of)) as store:
         pattern = store.dismiss(id, user, undo=undo)
     _confirm_word(pattern, "no longer dismissed" if undo else "dismissed")
 
 
 @about_pattern
-def pin(id: str, db: str | None, user: str, as_of: datetime | None, undo: bool) -> None:
+def pin(id: str, place: str | None, user: str, as_of: datetime | None, undo: bool) -> None:
     """Put a pattern first in the profile.
 
-    ID may be the beginning of an id that habitus patterns prints, as long as it is that of one pattern.
+    ID may be the beginning of an id that habitus patterns prints, if only one pattern begins with it.
 
     \b
     Example:
@@ -132,7 +129,7 @@ def pin(id: str, db: str | None, user: str, as_of: datetime | None, undo: bool) 
     from pipelines.store.context import clock_at
     from pipelines.store.store import Store
 
-    with Store(db, clock=clock_at(as_of)) as store:
+    with Store(place, clock=clock_at(as_of)) as store:
         pattern = store.pin(id, user, undo=undo)
     _confirm_word(pattern, "no longer pinned" if undo else "pinned")
 

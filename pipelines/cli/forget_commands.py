@@ -1,4 +1,4 @@
-"""``habitus forget`` and ``archive``: what is kept no longer, and what is kept elsewhere."""
+"""``habitus forget`` and ``archive``: delete observations, or move them to files."""
 
 from __future__ import annotations
 
@@ -32,30 +32,30 @@ _DAYS = {"d": 1, "w": 7, "y": 365}
 @users_option("Forget this user; with one of the other options, only in their records.")
 @click.option(
     "--person",
-    "names",
+    "people",
     multiple=True,
     metavar="ADDRESS",
     help="Forget this person in what others did: an address or a name. Repeatable.",
 )
-@click.option("--from", "start", metavar="DATE", help="Forget what happened from this day on.")
-@click.option("--to", "end", metavar="DATE", help="Forget what happened up to and on this day.")
+@click.option("--from", "since", metavar="DATE", help="Forget what happened from this day on.")
+@click.option("--to", "until", metavar="DATE", help="Forget what happened up to and on this day.")
 @click.option("--pattern", metavar="ID", help="Forget this pattern, and every observation that supports it.")
 @click.option("--dry-run", is_flag=True, help="Only show what would be forgotten.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option(
     "--allow-again",
     is_flag=True,
-    help="Let in again what was forgotten (of --user, of --person, or all) when its source is read the next time.",
+    help="Readmit what was forgotten (of --user, of --person, or all) the next time its source is read.",
 )
 @form_option("table", "json")
 @click.pass_context
 def forget(
     context: click.Context,
-    db: str | None,
+    place: str | None,
     user: Users,
-    names: tuple[str, ...],
-    start: str | None,
-    end: str | None,
+    people: tuple[str, ...],
+    since: str | None,
+    until: str | None,
     pattern: str | None,
     dry_run: bool,
     yes: bool,
@@ -64,8 +64,8 @@ def forget(
 ) -> None:
     """Forget a user, a person, a span of time or a pattern, so that no byte is left in the store.
 
-    What follows from the rest is worked out anew, and reading the same export again does not bring it back. Try it
-    with --dry-run first. Without anything to forget, a forgetting that was interrupted is finished.
+    Patterns are detected again from the rest, and reading the same export again does not bring it back. Try it
+    with --dry-run first. Without anything to forget, an interrupted forget is finished.
 
     \b
     Example:
@@ -76,24 +76,24 @@ def forget(
 
     # Forgetting a whole user takes an explicit --user: a default or habitus.toml does not count.
     named = context.get_parameter_source("user") is ParameterSource.COMMANDLINE
-    with Store(db) as store:
+    with Store(place) as store:
         if allow_again:
-            count = store.allow_again(user=user, people=names)
+            count = store.allow_again(user=user, people=people)
             click.echo(
-                f"{plural(count, 'rule')} lifted; what they kept out comes back when its source is read again"
+                f"{plural(count, 'rule')} removed; what they kept out returns when its source is read again"
             )
             return
-        if not (names or start or end or pattern) and (isinstance(user, AllUsers) or not named):
+        if not (people or since or until or pattern) and (isinstance(user, AllUsers) or not named):
             _finish(store)
             return
         note_unknown_user(store, user)
         if not dry_run and not yes and _is_terminal():
-            shown = _forget(store, user, names, start, end, pattern, dry_run=True)
+            shown = _forget(store, user, people, since, until, pattern, dry_run=True)
             _print_forgotten(shown, "table")
             if not shown:
                 return
             click.confirm("Forget this for good?", abort=True)
-        _print_forgotten(_forget(store, user, names, start, end, pattern, dry_run=dry_run), form)
+        _print_forgotten(_forget(store, user, people, since, until, pattern, dry_run=dry_run), form)
 
 
 @click.command()
@@ -107,16 +107,16 @@ def forget(
 )
 @click.option(
     "--to",
-    "folder",
+    "to",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="FOLDER",
-    help="Where to. [default: a folder beside the store]",
+    help="Where to write them. [default: a folder beside the store]",
 )
-def archive(db: str | None, older_than: str, folder: Path | None) -> None:
+def archive(place: str | None, older_than: str, to: Path | None) -> None:
     """Move old observations out of the database into Parquet files, one a month.
 
-    Every answer stays what it is: archived observations count as before, and forgetting reaches them. The files
-    belong to the store: leave them where they are, and copy them with it.
+    Archived observations count as before, and habitus forget reaches them. The files belong to the store: do not
+    move them, and back them up with it.
 
     \b
     Example:
@@ -126,25 +126,25 @@ def archive(db: str | None, older_than: str, folder: Path | None) -> None:
     from pipelines.store.store import Store
 
     age = _age(older_than)
-    with Store(db) as store:
-        click.echo(_archived(store.archive(age, folder)))
+    with Store(place) as store:
+        click.echo(_archived(store.archive(age, to)))
 
 
 def _forget(
     store: Store,
     user: Users,
-    names: Sequence[str],
-    start: str | None,
-    end: str | None,
+    people: Sequence[str],
+    since: str | None,
+    until: str | None,
     pattern: str | None,
     *,
     dry_run: bool,
 ) -> Forgotten:
     return store.forget(
         user=user,
-        people=names,
-        since=_day(start, "--from"),
-        until=_day(end, "--to"),
+        people=people,
+        since=_day(since, "since"),
+        until=_day(until, "until"),
         pattern=pattern,
         dry_run=dry_run,
     )
@@ -170,7 +170,7 @@ def _finish(store: Store) -> None:
 def _print_forgotten(done: Forgotten, form: str) -> None:
     import orjson
 
-    from pipelines.cli.store_tables import print_forgotten
+    from pipelines.cli.output.store_tables import print_forgotten
 
     if form == "json":
         click.echo(orjson.dumps(asdict(done), option=orjson.OPT_INDENT_2).decode())
@@ -180,7 +180,7 @@ def _print_forgotten(done: Forgotten, form: str) -> None:
         print_forgotten(done)
         if done.kind == "pattern":
             click.echo(
-                "a pattern goes with the observations that support it, so that nothing of it comes back",
+                "the observations that support the pattern are forgotten with it",
                 err=True,
             )
     _say_left(done.left)
@@ -202,17 +202,19 @@ def _archived(done: Archived) -> str:
     )
 
 
-def _day(text: str | None, option: str) -> date | None:
+def _day(text: str | None, argument: str) -> date | None:
     if text is None:
         return None
     try:
         return date.fromisoformat(text)
     except ValueError as error:
-        raise SettingError(f"{option} takes a day such as 2026-03-01, not {text!r}") from error
+        message = f"`{argument}` takes a day such as 2026-03-01, not {text!r}"
+        raise SettingError(message, argument=argument, value=text) from error
 
 
 def _age(text: str) -> timedelta:
     found = _AGE.fullmatch(text.strip())
     if found is None:
-        raise SettingError(f"--older-than takes an age such as 180d, 26w or 1y, not {text!r}")
+        message = f"`older_than` takes an age such as 180d, 26w or 1y, not {text!r}"
+        raise SettingError(message, argument="older_than", value=text)
     return timedelta(days=int(found[1]) * _DAYS[found[2][0].lower()])

@@ -5,19 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-import polars as pl
 
 from observations.errors import SettingError
-from observations.export import write_ndjson, write_parquet
-from observations.ingest.discovery import find_sources
-from observations.ingest.read import ReadingReport, read_sources
-from observations.ingest.toolkit.reader import Batch, ReadOptions
-from pipelines.cli.ingest_progress import reading_progress, report_reading
 from pipelines.cli.options import reading_options
-from pipelines.cli.source_table import explain
-from pipelines.input_checks import check_reading
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from observations.ingest.read_report import ReadingReport
+    from observations.ingest.toolkit.reader import Batch, ReadOptions
 
 
 @click.command()
@@ -45,8 +44,15 @@ def ingest(sources: tuple[str, ...], options: ReadOptions, output: Path | None, 
       habitus ingest Takeout.zip ~/.zsh_history --tz Europe/Berlin -o observations.parquet
       habitus ingest times.csv --map timestamp=Start,category=Label --explain
     """  # noqa: D301  click wants the control character
+    from observations.ingest.discovery import find_sources
+    from observations.ingest.read import read_sources
+    from observations.ingest.read_report import ReadingReport
+    from pipelines.cli.output.ingest_progress import reading_progress, report_reading
+    from pipelines.cli.output.source_table import explain
+
     if output is not None and output.suffix not in (".ndjson", ".jsonl", ".parquet"):
-        raise SettingError(f"{output}: the name must end in .ndjson or .parquet")
+        message = f"{output}: the name must end in .ndjson or .parquet"
+        raise SettingError(message, argument="output", value=output)
     found = find_sources(sources)
     report = ReadingReport()
     report.add_all(found.notes)
@@ -59,14 +65,18 @@ def ingest(sources: tuple[str, ...], options: ReadOptions, output: Path | None, 
 
 
 def _frames(batches: Iterable[Batch], report: ReadingReport, options: ReadOptions) -> Iterator[pl.DataFrame]:
-    """The observations; an error at the end where what was read is not what the person can have meant."""
+    """The observations; at the end an error if a source that was named gave none, or nothing has the `user_field`."""
+    from pipelines.input_checks import check_reading
+
     for batch in batches:
         yield batch.observations
     check_reading(report, options)
 
 
 def _write(frames: Iterator[pl.DataFrame], output: Path | None, *, silent: bool) -> None:
-    """Write to the file, which appears when it is whole; else to standard output, unless that is for the table."""
+    """Write to the file, which appears when it is complete; without one to standard output, unless `silent`."""
+    from observations.export import write_ndjson, write_parquet
+
     if output is None:
         write_ndjson((frame.clear() for frame in frames) if silent else frames, sys.stdout.buffer)
         return

@@ -1,4 +1,4 @@
-"""``habitus observe`` and ``habitus sync``: observations into the store, as they come or from where they lie."""
+"""``habitus observe`` and ``habitus sync``: observations into the store, from a stream or from files."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from observations.ingest.toolkit.note import Note
-from observations.ingest.toolkit.reader import ReadOptions
-from pipelines.cli.ingest_progress import LINES_A_SOURCE
-from pipelines.cli.options import as_of_option, record_options, store_option
+from observations.errors import SettingError
+from pipelines.cli.config_path import FILE_NAME
+from pipelines.cli.options import as_of_option, in_options, record_options, store_option
 from pipelines.text.counts import plural
 
 if TYPE_CHECKING:
+    from observations.ingest.toolkit.note import Note
+    from observations.ingest.toolkit.reader import ReadOptions
     from pipelines.store.status_change import Change
     from pipelines.streaming.stream import Streamed
     from pipelines.streaming.sync import Synced
@@ -34,14 +35,14 @@ if TYPE_CHECKING:
     "--follow",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Read this file instead of standard input, and wait for what is added to it.",
+    help="Read this file instead of standard input, and wait for new lines.",
 )
-def observe(db: str | None, options: ReadOptions, as_of: datetime | None, follow: Path | None) -> None:
-    """Take observations from standard input into the store, and print each status change.
+def observe(place: str | None, options: ReadOptions, as_of: datetime | None, follow: Path | None) -> None:
+    """Read observations from standard input into the store, and print each status change.
 
     One observation a line, as habitus ingest writes them. Each status change of a pattern is one line of JSON on
-    standard output, printed after what it rests on is safely stored. What was there already is passed over, so
-    the same input may come again.
+    standard output, printed after the observations are stored. Observations that are stored already are skipped,
+    so the same input can be sent again.
 
     \b
     Example:
@@ -55,8 +56,8 @@ def observe(db: str | None, options: ReadOptions, as_of: datetime | None, follow
     from pipelines.streaming.worker import Evaluator
 
     if click.get_current_context().params["until"] is None:
-        options = replace(options, allow_future=True)  # what lies ahead counts from its time on
-    with Store(db, clock=clock_at(as_of)) as store:
+        options = replace(options, allow_future=True)  # a future observation counts from its time on
+    with Store(place, clock=clock_at(as_of)) as store:
         if as_of is None:
             warn_of_the_clock(store.newest(), store.clock())
         source = (
@@ -68,7 +69,7 @@ def observe(db: str | None, options: ReadOptions, as_of: datetime | None, follow
         notes = _Notes()
         stream = Stream(store, source, options, evaluator, _print_changes, notes.say)
         stream.rehearse()
-        gc.freeze()  # what is loaded stays: looking through it for garbage takes longer than an answer may
+        gc.freeze()  # modules stay loaded; collecting them takes longer than an answer may
         result = stream.run()
     notes.sum_up()
     click.echo(_summary(result), err=True)
@@ -80,45 +81,42 @@ def observe(db: str | None, options: ReadOptions, as_of: datetime | None, follow
 @store_option
 @record_options
 @as_of_option
-def sync(db: str | None, options: ReadOptions, as_of: datetime | None) -> None:
+def sync(place: str | None, options: ReadOptions, as_of: datetime | None) -> None:
     """Read the sources of habitus.toml into the store, and print what changed.
 
-    Sources are files, folders and archives, as for habitus detect; relative names are meant from the folder of
-    habitus.toml. What did not change since the last time is not read again. Safe to run from cron: while one runs,
-    another one of the same store leaves it to it.
+    Sources are files, folders and archives, as for habitus detect; relative names start at the folder of
+    habitus.toml. Unchanged sources are not read again. Safe to run from cron: while one sync of a store is
+    running, another one does nothing.
 
     \b
     Example:
       habitus sync
       habitus sync --db ~/habits.db
     """  # noqa: D301  click wants the control character
-    from pipelines.cli.ingest_progress import reading_progress
+    from pipelines.cli.output.ingest_progress import reading_progress
     from pipelines.store.context import clock_at
     from pipelines.store.store import Store
     from pipelines.streaming.sync import sync_sources
 
     names = _sources()
-    with Store(db, clock=clock_at(as_of)) as store:
+    with Store(place, clock=clock_at(as_of)) as store:
         if as_of is None:
             warn_of_the_clock(store.newest(), store.clock())
         with reading_progress() as progress:
             synced = sync_sources(store, names, options, progress.add)
     if synced is None:
-        click.echo(
-            f"{store.database.place}: another sync of it is running; this one leaves it to that", err=True
-        )
+        click.echo(f"{store.database.place}: another sync is running; nothing to do", err=True)
         return
     _print_synced(synced)
 
 
 def _sources() -> list[str]:
-    from observations.errors import SettingError
-    from pipelines.cli.config import FILE_NAME, find_settings
+    from pipelines.cli.config import find_settings
 
     names = find_settings().sources
     if not names:
         raise SettingError(
-            f'no sources to sync: say sources = ["calendar.ics", "Mail/"] in {FILE_NAME}, here or above'
+            f'no sources to sync; add sources = ["calendar.ics", "Mail/"] to {FILE_NAME}, here or in a folder above'
         )
     return names
 
@@ -129,22 +127,24 @@ def _print_changes(changes: Sequence[Change]) -> None:
 
 
 class _Notes:
-    """Says what could not be read, a few lines at a time, and counts the rest."""
+    """Prints what could not be read, the first lines of each kind, and counts the rest."""
 
     def __init__(self) -> None:
         self._counts: Counter[tuple[str, str]] = Counter()
         self._hidden = 0
 
     def say(self, note: Note) -> None:
-        """The note on standard error, unless there were many of its kind."""
+        """Print the note on standard error, unless there were many of its kind."""
+        from pipelines.cli.output.ingest_progress import LINES_A_SOURCE
+
         self._counts[note.level, note.reason] += 1
         if self._counts[note.level, note.reason] <= LINES_A_SOURCE:
-            click.echo(str(note), err=True)
+            click.echo(in_options(str(note)), err=True)
         else:
             self._hidden += note.count
 
     def sum_up(self) -> None:
-        """How much was not said."""
+        """Print how many notes were left out."""
         if self._hidden:
             click.echo(f"… and {self._hidden:,} more of these", err=True)
 
@@ -160,20 +160,20 @@ def _summary(result: Streamed) -> str:
     if result.forgotten:
         said += f"; {_kept_out(result.forgotten)}"
     if result.stopped is not None:
-        said += f"; stopped by {result.stopped.name} after line {result.last_line:,}, all of which is stored"
+        said += f"; stopped by {result.stopped.name} after line {result.last_line:,}; everything up to it is stored"
     return said
 
 
 def _kept_out(count: int) -> str:
-    return f"{plural(count, 'observation')} kept out as forgotten (habitus forget --allow-again lets them in)"
+    return f"{plural(count, 'observation')} skipped as forgotten (habitus forget --allow-again readmits them)"
 
 
 def warn_of_the_clock(newest: datetime | None, now: datetime) -> None:
-    """Say so if what is stored lies in the future: then the clock is wrong, or was."""
+    """Print a warning if the newest observation lies in the future: then the clock is wrong, or was."""
     if newest is not None and newest > now:
         click.echo(
             f"warning: the newest observation in the store ({newest:%Y-%m-%d %H:%M} UTC) is later than now "
-            f"({now:%Y-%m-%d %H:%M} UTC); is the clock right? What is later is kept, and counts from its time on",
+            f"({now:%Y-%m-%d %H:%M} UTC); check the clock. Later observations are kept, and count from their time on",
             err=True,
         )
 
@@ -183,8 +183,8 @@ def _print_synced(synced: Synced) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from pipelines.cli.ingest_progress import report_notes
-    from pipelines.cli.source_table import WIDTH_OF_NO_TERMINAL
+    from pipelines.cli.output.ingest_progress import report_notes
+    from pipelines.cli.output.source_table import WIDTH_OF_NO_TERMINAL
 
     report_notes(synced.report)
     table = Table(box=None, pad_edge=False, header_style="bold")

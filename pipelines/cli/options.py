@@ -1,26 +1,29 @@
-"""The options that every command which reads sources has, in one decorator."""
+"""Options that several commands share, each group of them in one decorator; and how messages name them."""
 
 from __future__ import annotations
 
 import functools
+import re
 import warnings
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
-import tzlocal
 
-from observations.civil_time import to_instant, zone
 from observations.errors import SettingError
-from observations.ingest.tabular.timestamp_formats import parse_timestamp
-from observations.ingest.toolkit.reader import ReadOptions
+from patterns.vocabulary import STATUSES
+from pipelines.cli.pattern_type import PATTERN_TYPE, TYPE_NAMES
 from pipelines.store.users import ALL_USERS, DEFAULT_USER, AllUsers
 
 if TYPE_CHECKING:
+    from observations.ingest.toolkit.reader import ReadOptions
     from pipelines.store.store import Store
 
 Command = Callable[..., None]
+Format = Literal["table", "json", "ndjson", "markdown"]
+
+_ARGUMENT = re.compile(r"`([a-z_]+)`")
 
 
 def reading_options(command: Command) -> Command:
@@ -32,9 +35,10 @@ def reading_options(command: Command) -> Command:
 
 
 def store_option(command: Command) -> Command:
-    """Give a command the argument ``db``: where the store is, or null for the user's data folder."""
+    """Give a command the argument ``place``: where the store is, or None for the user's data folder."""
     decorate = click.option(
         "--db",
+        "place",
         metavar="PLACE",
         envvar="HABITUS_DB",
         help="The store: a file, or postgresql+psycopg://… [default: in the user's data folder]",
@@ -67,13 +71,15 @@ def note_unknown_user(store: Store, user: str | AllUsers) -> None:
     """Print a note if the store is empty or has no user of that name. Names of other users are never printed."""
     names = store.people()
     if not names:
-        click.echo(f"{store.database.place}: is empty; habitus observe and habitus sync fill it", err=True)
+        click.echo(
+            f"{store.database.place}: is empty; fill it with habitus observe or habitus sync", err=True
+        )
     elif not isinstance(user, AllUsers) and user not in names:
         click.echo(f"no observations of user {user!r}; name another with --user", err=True)
 
 
 def form_option(*forms: str) -> Callable[[Command], Command]:
-    """Give a command the argument ``form``, one of these; the first if nothing is said."""
+    """Give a command the argument ``form``, one of these; the first is the default."""
     return click.option(
         "--format",
         "form",
@@ -85,16 +91,20 @@ def form_option(*forms: str) -> Callable[[Command], Command]:
 
 
 def as_of_option(command: Command) -> Command:
-    """Give a command the argument ``as_of`` (aware, or null for now) in place of the text that was typed.
+    """Give a command the argument ``as_of`` (aware, or None for now) in place of the text that was typed.
 
     A time without an offset is read in the zone of the command's ``options``, else in this machine's.
     """
 
     @functools.wraps(command)
     def with_moment(*, as_of: str | None, **others: Any) -> None:
-        options = others.get("options")
-        zone_name = options.tz if isinstance(options, ReadOptions) else None
-        moment = None if as_of is None else instant_option(as_of, "--as-of", zone_name or _machine_zone())
+        options: ReadOptions | None = others.get("options")
+        if as_of is None:
+            moment = None
+        elif options is not None:
+            moment = instant_option(as_of, "as_of", options.tz)
+        else:
+            moment = instant_in_zone(as_of, "as_of")
         command(as_of=moment, **others)
 
     decorate = click.option(
@@ -114,26 +124,29 @@ def record_options(command: Command) -> Command:
         tz: str | None,
         me: tuple[str, ...],
         user_field: str | None,
-        map_: tuple[str, ...],
+        mapping: tuple[str, ...],
         since: str | None,
         until: str | None,
         day_first: bool | None,
         allow_future: bool,
         **others: Any,
     ) -> None:
+        from observations.civil_time import zone
+        from observations.ingest.toolkit.reader import ReadOptions
+
         name = tz if tz is not None else _machine_zone()
         zone(name)
-        for option, values in (("--user", [user]), ("--user-field", [user_field]), ("--me", me)):
+        for argument, values in (("user", [user]), ("user_field", [user_field]), ("me", me)):
             if any(value is not None and not value.strip() for value in values):
-                raise SettingError(f"{option} is given without a value; name one or leave it out")
+                raise SettingError(f"`{argument}` is empty; give a value or leave it out", argument=argument)
         options = ReadOptions(
-            until=instant_option(until, "--until", name) if until is not None else datetime.now(UTC),
+            until=instant_option(until, "until", name) if until is not None else datetime.now(UTC),
             user=user,
             tz=name,
-            since=instant_option(since, "--since", name) if since is not None else None,
+            since=instant_option(since, "since", name) if since is not None else None,
             me=tuple(address.strip().lower() for address in me),
             user_field=user_field,
-            mapping=parse_mapping(map_),
+            mapping=parse_mapping(mapping),
             day_first=day_first,
             allow_future=allow_future,
         )
@@ -164,7 +177,7 @@ _OPTIONS: tuple[Callable[[Command], Command], ...] = (
     click.option("--user-field", metavar="FEATURE", help="The feature that names the user, such as from."),
     click.option(
         "--map",
-        "map_",
+        "mapping",
         multiple=True,
         metavar="FIELD=COLUMN",
         help="Foreign column names: timestamp=Start,category=Label. Repeatable; A+B joins two columns.",
@@ -182,14 +195,18 @@ _OPTIONS: tuple[Callable[[Command], Command], ...] = (
 
 
 def _check_window(options: ReadOptions) -> None:
-    """Do nothing if there are times between ``--since`` and ``--until``.
+    """Check that there are times between ``--since`` and ``--until``.
 
     Raises:
         SettingError: there are none.
     """
     if options.since is not None and options.since > options.until and not options.allow_future:
         since, until = (f"{moment:%Y-%m-%d %H:%M} UTC" for moment in (options.since, options.until))
-        raise SettingError(f"--since {since} is later than --until {until}; nothing lies between them")
+        raise SettingError(
+            f"`since` {since} is later than `until` {until}; nothing lies between them",
+            argument="since",
+            value=options.since,
+        )
 
 
 def parse_mapping(texts: Sequence[str]) -> dict[str, str]:
@@ -209,20 +226,26 @@ def parse_mapping(texts: Sequence[str]) -> dict[str, str]:
             elif name:  # a comma within the column's name
                 mapping[name] += f",{part}"
         if not name or not all(mapping.values()):
-            raise SettingError(f"--map takes FIELD=COLUMN, such as timestamp=Start, not {text!r}")
+            message = f"`mapping` takes FIELD=COLUMN, such as timestamp=Start, not {text!r}"
+            raise SettingError(message, argument="mapping", value=text)
     return mapping
 
 
-def instant_option(text: str, option: str, tz: str) -> datetime:
+def instant_option(text: str, argument: str, tz: str) -> datetime:
     """The moment that an option names: a time, or the beginning of a day; in `tz` where it has no offset.
 
     Raises:
         SettingError: it is neither.
     """
+    from observations.civil_time import to_instant
+    from observations.ingest.tabular.timestamp_formats import parse_timestamp
+
     moment = parse_timestamp(text)
     if moment.problem is not None:
         raise SettingError(
-            f"{option} takes a date or time such as 2026-03-01 or 2026-03-01T09:00, not {text!r}"
+            f"`{argument}` takes a date or time such as 2026-03-01 or 2026-03-01T09:00, not {text!r}",
+            argument=argument,
+            value=text,
         )
     if moment.at is not None:
         return moment.at
@@ -230,12 +253,73 @@ def instant_option(text: str, option: str, tz: str) -> datetime:
     return to_instant(moment.wall, tz)
 
 
-def instant_in_zone(text: str, option: str) -> datetime:
+def instant_in_zone(text: str, argument: str) -> datetime:
     """The moment that an option names, in this machine's zone where it has no offset (`instant_option`)."""
-    return instant_option(text, option, _machine_zone())
+    return instant_option(text, argument, _machine_zone())
+
+
+def listing_options(command: Command) -> Command:
+    """Give a command the arguments ``status``, ``types`` and ``form``: which patterns to print, and how."""
+    decorated: Command = command
+    for decorate in reversed(_LISTING_OPTIONS):
+        decorated = decorate(decorated)
+    return decorated
+
+
+_LISTING_OPTIONS: tuple[Callable[[Command], Command], ...] = (
+    click.option(
+        "--status",
+        type=click.Choice([*STATUSES, "all"]),
+        default="confirmed",
+        show_default=True,
+        help="Which patterns to print; tracking ones say what they lack.",
+    ),
+    click.option(
+        "--type",
+        "types",
+        type=PATTERN_TYPE,
+        multiple=True,
+        help=f"Only patterns of this type: {TYPE_NAMES}. Repeatable.",
+    ),
+    click.option(
+        "--format",
+        "form",
+        type=click.Choice(["table", "json", "ndjson", "markdown"]),
+        default="table",
+        show_default=True,
+        help="How to print them.",
+    ),
+)
+
+
+def in_options(message: str, command: click.Command | None = None) -> str:
+    """The message with the options of the command in place of the arguments that it names in backticks.
+
+    Args:
+        message: from the library, such as "`as_of` is before the first observation".
+        command: the one that runs, if None.
+    """
+    if command is None:
+        context = click.get_current_context(silent=True)
+        if context is None:
+            return message
+        command = context.command
+    options = {p.name: p for p in command.params}
+
+    def replaced(found: re.Match[str]) -> str:
+        parameter = options.get(found[1])
+        if isinstance(parameter, click.Option):
+            return " or ".join([max(parameter.opts, key=len), *parameter.secondary_opts])
+        return "SOURCE" if found[1] == "sources" else found[0]
+
+    return _ARGUMENT.sub(replaced, message)
 
 
 def _machine_zone() -> str:
+    import tzlocal
+
+    from observations.civil_time import zone
+
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -243,7 +327,7 @@ def _machine_zone() -> str:
         zone(name)
     except Exception:
         click.echo(
-            "warning: the zone of this machine is not known; times are read as UTC (--tz ZONE sets it)",
+            "warning: the time zone of this machine is unknown; times are read as UTC (--tz ZONE sets it)",
             err=True,
         )
         return "UTC"

@@ -1,4 +1,4 @@
-"""``habitus patterns``, ``show`` and ``history``: what the store believes, why, and how it came to be."""
+"""``habitus patterns``, ``show`` and ``history``: the patterns in the store, their evidence and their history."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ import click
 
 from observations.errors import SettingError
 from pipelines.cli.options import (
+    Format,
     as_of_option,
     form_option,
+    listing_options,
     note_unknown_user,
     store_option,
     user_option,
     users_option,
 )
-from pipelines.cli.pattern_listing import Format, counted, listing_options, print_listing
 from pipelines.store.users import AllUsers, Users
 
 if TYPE_CHECKING:
@@ -33,28 +34,29 @@ if TYPE_CHECKING:
 @as_of_option
 @listing_options
 def patterns(
-    db: str | None,
+    place: str | None,
     user: Users,
     as_of: datetime | None,
     status: str,
     types: tuple[str, ...],
     form: Format,
 ) -> None:
-    """Print what the store believes people habitually do.
+    """Print what people habitually do, from the store.
 
-    It is what habitus detect would say of the same observations, and what the person said themselves. With --as-of it
-    is what would have been said then: nothing later is looked at.
+    The same patterns that habitus detect finds in these observations, and those that the person added. With --as-of
+    they are those of that time: nothing later is looked at.
 
     \b
     Example:
       habitus patterns
       habitus patterns --status tracking --as-of 2026-03-01
     """  # noqa: D301  click wants the control character
-    from pipelines.cli.ingest_progress import working
+    from pipelines.cli.output.ingest_progress import working
+    from pipelines.cli.output.pattern_listing import counted, print_listing
     from pipelines.store.context import clock_at
     from pipelines.store.store import Store
 
-    with Store(db, clock=clock_at(as_of)) as store, working("evaluating"):
+    with Store(place, clock=clock_at(as_of)) as store, working("evaluating"):
         note_unknown_user(store, user)
         detection = store.patterns(user)
         check_anything_there(store, user, detection, as_of)
@@ -68,11 +70,13 @@ def patterns(
 @user_option("Whose pattern.")
 @as_of_option
 @form_option("text", "json")
-def show(id: str, db: str | None, user: str, as_of: datetime | None, form: Literal["text", "json"]) -> None:
+def show(
+    id: str, place: str | None, user: str, as_of: datetime | None, form: Literal["text", "json"]
+) -> None:
     """Print one pattern and everything behind it.
 
-    Its sentence, every number and where it comes from, its days, what speaks for it and against it, and what would
-    change it. ID may be the beginning of an id that habitus patterns prints, as long as it is that of one pattern.
+    Its statement, every number and where it comes from, its days, the evidence for and against it, and what would
+    change it. ID may be the beginning of an id that habitus patterns prints, if only one pattern begins with it.
 
     \b
     Example:
@@ -81,16 +85,16 @@ def show(id: str, db: str | None, user: str, as_of: datetime | None, form: Liter
     """  # noqa: D301  click wants the control character
     from rich.console import Console
 
-    from pipelines.cli.ingest_progress import working
+    from pipelines.cli.output.ingest_progress import working
     from pipelines.store.context import clock_at
     from pipelines.store.store import Store
 
-    with Store(db, clock=clock_at(as_of)) as store, working("evaluating"):
+    with Store(place, clock=clock_at(as_of)) as store, working("evaluating"):
         shown = store.show(id, user)
     if form == "json":
         click.echo(_as_json(shown))
         return
-    from pipelines.cli.pattern_text import print_shown
+    from pipelines.cli.output.pattern_text import print_shown
 
     print_shown(shown, Console())
 
@@ -102,22 +106,22 @@ def show(id: str, db: str | None, user: str, as_of: datetime | None, form: Liter
 @as_of_option
 @form_option("table", "ndjson")
 def history(
-    id: str, db: str | None, user: str, as_of: datetime | None, form: Literal["table", "ndjson"]
+    id: str, place: str | None, user: str, as_of: datetime | None, form: Literal["table", "ndjson"]
 ) -> None:
-    """Print how one pattern came to be what it is: each change of status, when and why.
+    """Print the history of one pattern: each change of status, when and why.
 
-    What the person said of it (confirmed, dismissed, pinned) stands among them. ID may be the beginning of an id.
+    Feedback on it (confirmed, dismissed, pinned) is listed as well. ID may be the beginning of an id.
 
     \b
     Example:
       habitus history 3f9a1c
       habitus history 3f9a1c --format ndjson
     """  # noqa: D301  click wants the control character
-    from pipelines.cli.ingest_progress import working
+    from pipelines.cli.output.ingest_progress import working
     from pipelines.store.context import clock_at
     from pipelines.store.store import Store
 
-    with Store(db, clock=clock_at(as_of)) as store, working("evaluating"):
+    with Store(place, clock=clock_at(as_of)) as store, working("evaluating"):
         journal = store.history(id, user)
     if form == "ndjson":
         import orjson
@@ -132,21 +136,23 @@ def check_anything_there(store: Store, user: Users, detection: Detection, as_of:
     """Do nothing if there are observations or patterns, or if the user has none at any time.
 
     Raises:
-        SettingError: there is something, but nothing up to `as_of`.
+        SettingError: it has observations, but none up to `as_of`.
     """
     if detection.observations or detection.frame.height:
         return
     known = store.people()
     if as_of is not None and known and (isinstance(user, AllUsers) or user in known):
         raise SettingError(
-            f"there is no observation up to --as-of {as_of:%Y-%m-%d %H:%M %Z}; name a later time"
+            f"there is no observation up to `as_of` {as_of:%Y-%m-%d %H:%M %Z}; choose a later time",
+            argument="as_of",
+            value=as_of,
         )
 
 
 def _as_json(shown: Shown) -> str:
     import orjson
 
-    from pipelines.cli.pattern_text import changes_of
+    from pipelines.cli.output.pattern_text import changes_of
 
     said: dict[str, object] = {"pattern": shown.pattern.model_dump(mode="json")}
     if shown.behind is not None:
@@ -163,7 +169,7 @@ def _print_journal(journal: pl.DataFrame) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from pipelines.cli.pattern_table import COLOURS
+    from pipelines.cli.output.pattern_table import COLOURS
     from pipelines.text.sanitize import plain
 
     table = Table(box=None, pad_edge=False, header_style="bold")

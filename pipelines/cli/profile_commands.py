@@ -1,4 +1,4 @@
-"""``habitus profile`` and ``habitus predict``: what an assistant is told, and what will probably happen next."""
+"""``habitus profile`` and ``habitus predict``: a block for an assistant's prompt, and what will probably happen next."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
     type=click.IntRange(1, MOST_TOKENS),
     default=DEFAULT_TOKENS,
     show_default=True,
-    help="How long it may be, at four characters a token; and 4 KB.",
+    help="Length limit, at four characters a token; and 4 KB.",
 )
-@click.option("--topic", default="", metavar="WORDS", help="Only what has one of these words in it.")
+@click.option("--topic", default="", metavar="WORDS", help="Only patterns with one of these words.")
 @form_option("markdown", "json")
 def profile(
-    db: str | None,
+    place: str | None,
     user: str,
     as_of: datetime | None,
     max_tokens: int,
@@ -51,29 +51,29 @@ def profile(
 ) -> None:
     """Print what an assistant should know of a person, as a block for its prompt.
 
-    Confirmed patterns only, the most useful first: what the person said, what they pinned, what was learned from what they
-    do, then what only restates their calendar. It is kept ready and changes only when the patterns do.
+    Confirmed patterns only, the most useful first: remembered ones, pinned ones, those learned from behavior, then
+    those that only restate the calendar. It is cached, and changes only when the patterns do.
 
     \b
     Example:
       habitus profile
       habitus profile --topic "mail meetings" --max-tokens 200
     """  # noqa: D301  click wants the control character
-    found = _profile(db, user, as_of).about(topic)
+    found = _profile(place, user, as_of).about(topic)
     text = found.json(max_tokens) if form == "json" else found.markdown(max_tokens)
     click.echo(text, nl=False)
     if (fit := found.count_in(text)) < len(found.entries):
         click.echo(f"{fit} of {len(found.entries)} patterns fit in {max_tokens:,} tokens", err=True)
 
 
-def _profile(db: str | None, user: str, as_of: datetime | None) -> Profile:
+def _profile(place: str | None, user: str, as_of: datetime | None) -> Profile:
     from pipelines.store.fast_profile import read_cached_profile
 
-    if (cached := read_cached_profile(db, user, as_of)) is not None:
+    if (cached := read_cached_profile(place, user, as_of)) is not None:
         return cached
     from pipelines.store.store import Store
 
-    with Store(db) as store:
+    with Store(place) as store:
         note_unknown_user(store, user)
         return store.profile(user, as_of=as_of)  # of another time than now: not cached
 
@@ -87,7 +87,7 @@ def _profile(db: str | None, user: str, as_of: datetime | None) -> Profile:
     type=click.IntRange(1, 366),
     help="How many days ahead; with --backtest, how many days back. [default: 7; 28]",
 )
-@click.option("--backtest", is_flag=True, help="Say how often the predictions of past days came true.")
+@click.option("--backtest", is_flag=True, help="Print how often the predictions of past days came true.")
 @click.option(
     "--format",
     "form",
@@ -97,7 +97,7 @@ def _profile(db: str | None, user: str, as_of: datetime | None) -> Profile:
     help="How to print them; ics is for calendars.",
 )
 def predict(
-    db: str | None,
+    place: str | None,
     user: Users,
     as_of: datetime | None,
     days: int | None,
@@ -107,7 +107,7 @@ def predict(
     """Print what will probably happen in the coming days.
 
     From confirmed habits that have a time, and from workflows whose last step is still to come. The probability is that of
-    a day on which the person is active at all. --backtest plays past days again, with nothing later known.
+    a day on which the person is active at all. --backtest predicts past days from what was known before each.
 
     \b
     Example:
@@ -115,15 +115,15 @@ def predict(
       habitus predict --format ics > expected.ics
       habitus predict --backtest
     """  # noqa: D301  click wants the control character
-    from pipelines.cli.ingest_progress import working
+    from pipelines.cli.output.ingest_progress import working
     from pipelines.memory.backtest import BACKTEST_DAYS
     from pipelines.memory.predict import DEFAULT_DAYS
     from pipelines.store.context import clock_at
     from pipelines.store.store import Store
 
     if backtest and form == "ics":
-        raise click.UsageError("--backtest is a table or JSON; --format ics is for what lies ahead")
-    with Store(db, clock=clock_at(as_of)) as store, working("looking ahead"):
+        raise click.UsageError("--backtest prints a table or JSON; --format ics is for future days")
+    with Store(place, clock=clock_at(as_of)) as store, working("looking ahead"):
         note_unknown_user(store, user)
         if backtest:
             tested = store.backtest(user, days=days or BACKTEST_DAYS)
@@ -198,4 +198,4 @@ def _print_backtest(tested: pl.DataFrame, form: str) -> None:
     if table.row_count:
         Console().print(table)
     asked = int(tested.get_column("predictions").sum())
-    click.echo(f"{asked:,} predictions; days without a trace of the person are not asked", err=True)
+    click.echo(f"{asked:,} predictions; days without any observation of the person are left out", err=True)

@@ -9,14 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from observations.ingest.read_report import ReadingReport
-from observations.ingest.toolkit.reader import ReadOptions
-from pipelines.cli.ingest_progress import read_watched, working
 from pipelines.cli.options import instant_option, note_unknown_user, record_options, store_option
 from pipelines.store.users import ALL_USERS, Users
-from pipelines.text.counts import plural
 
 if TYPE_CHECKING:
+    from observations.ingest.toolkit.reader import ReadOptions
     from pipelines.report import Findings
 
 
@@ -49,27 +46,29 @@ def report(
     title: str,
     as_of: str | None,
     all_users: bool,
-    db: str | None,
+    place: str | None,
     options: ReadOptions,
 ) -> None:
     """Write what the person habitually does as one HTML page.
 
     From these exports, or without SOURCE from the store. The page opens in any browser, needs no network and can be
-    printed: the week, the habits with their evidence, what changed lately, what is nearly a habit, and what it all
-    rests on.
+    printed: the week, the habits with their evidence, recent changes, what is nearly a habit, and the data
+    behind it.
 
     \b
     Example:
       habitus report calendar.ics Mail/ --tz Europe/Berlin --me maya@example.com -o habits.html
       habitus report --redact -o habits.html
     """  # noqa: D301  click wants the control character
+    from pipelines.cli.output.ingest_progress import working
     from pipelines.report import report_html
+    from pipelines.text.counts import plural
 
-    moment = instant_option(as_of, "--as-of", options.tz) if as_of else None
+    moment = instant_option(as_of, "as_of", options.tz) if as_of else None
     findings = (
         _of_sources(sources, options, moment)
         if sources
-        else _of_store(db, ALL_USERS if all_users else options.user, moment)
+        else _of_store(place, ALL_USERS if all_users else options.user, moment)
     )
     with working("drawing"):
         page = report_html(findings, redact=redact, title=title)
@@ -83,6 +82,7 @@ def report(
 def _of_sources(sources: tuple[str, ...], options: ReadOptions, moment: datetime | None) -> Findings:
     from patterns.explain import explain
     from patterns.settings import Settings
+    from pipelines.cli.output.ingest_progress import read_watched, working
     from pipelines.report import Findings
 
     frame, reading = read_watched(sources, options, moment)
@@ -90,12 +90,14 @@ def _of_sources(sources: tuple[str, ...], options: ReadOptions, moment: datetime
         return Findings(explain(frame, moment), frame, reading, Settings(), moment)
 
 
-def _of_store(db: str | None, user: Users, moment: datetime | None) -> Findings:
+def _of_store(place: str | None, user: Users, moment: datetime | None) -> Findings:
+    from observations.ingest.read_report import ReadingReport
     from patterns.explain import explain
+    from pipelines.cli.output.ingest_progress import working
     from pipelines.report import Findings
     from pipelines.store import Store
 
-    with Store(db) as store, working("detecting"):
+    with Store(place) as store, working("detecting"):
         note_unknown_user(store, user)
         now = moment or store.clock()
         frame = store.observations(user, as_of=now)
@@ -103,7 +105,7 @@ def _of_store(db: str | None, user: Users, moment: datetime | None) -> Findings:
 
 
 def _write(page: str, output: Path) -> None:
-    """Write to the file, which appears when it is whole."""
+    """Write to the file, which appears when it is complete."""
     if output == Path("-"):
         sys.stdout.write(page)
         return

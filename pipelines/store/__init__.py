@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
+
+from pipelines.lazy_exports import lazy_exports
 
 if TYPE_CHECKING:
     from pipelines.store.status_change import Change
@@ -12,15 +13,11 @@ if TYPE_CHECKING:
 
 __all__ = ["ALL_USERS", "Change", "Store"]
 
-_HOMES = {
-    "ALL_USERS": "pipelines.store.users",
-    "Change": "pipelines.store.status_change",
-    "Store": "pipelines.store.store",
-}
-
-
-def __getattr__(name: str) -> object:
-    """A public name, imported on first use: reading a profile must not import the detectors."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+__getattr__, __dir__ = lazy_exports(
+    __name__,
+    {
+        "ALL_USERS": "pipelines.store.users",
+        "Change": "pipelines.store.status_change",
+        "Store": "pipelines.store.store",
+    },
+)

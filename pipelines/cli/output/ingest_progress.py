@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,6 +20,7 @@ from observations.ingest.read import read_sources
 from observations.ingest.read_report import ReadingReport, SourceReport
 from observations.ingest.toolkit.reader import Batch, ReadOptions
 from observations.schema import concat_observations, unique_observations
+from pipelines.cli.options import in_options
 from pipelines.input_checks import check_anything_read, check_reading
 from pipelines.text.counts import plural
 
@@ -51,15 +53,16 @@ def report_notes(report: ReadingReport) -> None:
             note for note in source.notes if note.level != "left_out" and (note.level, note.reason) in new
         ]
         for note in wanted[:LINES_A_SOURCE]:
-            click.echo(str(note), err=True)
+            click.echo(in_options(str(note)), err=True)
         said = sum(note.count for note in wanted[:LINES_A_SOURCE])
         if (more := sum(count for (level, _), count in new.items() if level != "left_out") - said) > 0:
             click.echo(f"{source.label}: … and {more:,} more", err=True)
         for (level, reason), count in new.items():
             if level == "left_out" and reason != "repeated":
-                click.echo(f"{source.label}: {count:,} left out: {source.message(level, reason)}", err=True)
+                message = in_options(source.message(level, reason))
+                click.echo(f"{source.label}: {count:,} left out: {message}", err=True)
     for line in hushed.lines():
-        click.echo(line, err=True)
+        click.echo(in_options(line), err=True)
 
 
 @dataclass
@@ -135,6 +138,9 @@ class Progress:
 @contextmanager
 def reading_progress() -> Iterator[Progress]:
     """A `Progress` that is gone from the screen when the reading is over."""
+    if hasattr(signal, "siginterrupt"):
+        # polars takes over SIGINT when imported, and restarts what it interrupts: Ctrl-C would wait for input.
+        signal.siginterrupt(signal.SIGINT, True)
     progress = Progress(Console(stderr=True))
     try:
         yield progress

@@ -1,58 +1,20 @@
-"""Listing patterns: the options that choose among them, and how they are printed; for ``detect`` and ``patterns``."""
+"""Lists of patterns, for ``detect`` and ``patterns``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
 
 import click
 import polars as pl
 from rich.console import Console
 
-from patterns.model import STATUSES
-from pipelines.cli.pattern_table import print_table
-from pipelines.cli.pattern_type import PATTERN_TYPE, TYPE_NAMES
+from patterns.vocabulary import STATUSES
+from pipelines.cli.options import Format
+from pipelines.cli.output.pattern_table import print_table
 from pipelines.detection import Detection
 from pipelines.text.counts import people_counted, plural
 from pipelines.text.markdown import to_markdown
-
-Format = Literal["table", "json", "ndjson", "markdown"]
-Command = Callable[..., None]
-
-
-def listing_options(command: Command) -> Command:
-    """Give a command the arguments ``status``, ``types`` and ``form``: which patterns to print, and how."""
-    decorated: Command = command
-    for decorate in reversed(_OPTIONS):
-        decorated = decorate(decorated)
-    return decorated
-
-
-_OPTIONS: tuple[Callable[[Command], Command], ...] = (
-    click.option(
-        "--status",
-        type=click.Choice([*STATUSES, "all"]),
-        default="confirmed",
-        show_default=True,
-        help="Which patterns to print; tracking ones say what they lack.",
-    ),
-    click.option(
-        "--type",
-        "types",
-        type=PATTERN_TYPE,
-        multiple=True,
-        help=f"Only patterns of this type: {TYPE_NAMES}. Repeatable.",
-    ),
-    click.option(
-        "--format",
-        "form",
-        type=click.Choice(["table", "json", "ndjson", "markdown"]),
-        default="table",
-        show_default=True,
-        help="How to print them.",
-    ),
-)
 
 
 def print_listing(

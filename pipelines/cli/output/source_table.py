@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from observations.ingest.read_report import ReadingReport, SourceReport
+from pipelines.cli.options import in_options
 
 WIDTH_OF_NO_TERMINAL = 200
 """Columns of a table in a file or a pipe, where nobody sees a right margin."""
@@ -59,6 +60,6 @@ def shortened(text: str, width: int) -> str:
 
 def _reasons(source: SourceReport) -> Iterator[str]:
     for (level, reason), count in sorted(source.counts.items()):
-        said = source.message(level, reason)
+        message = in_options(source.message(level, reason))
         example = ", such as" if count > 1 and level == "reject" else ""
-        yield f"{count:,} {_WORDS[level]}{example}: {said}"
+        yield f"{count:,} {_WORDS[level]}{example}: {message}"

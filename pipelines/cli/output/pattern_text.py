@@ -14,7 +14,7 @@ from rich.text import Text
 from patterns.inference.confidence import RECENT
 from patterns.model import Pattern
 from patterns.registry import rule_of
-from pipelines.cli.pattern_table import COLOURS
+from pipelines.cli.output.pattern_table import COLOURS
 from pipelines.pattern_detail import Explained
 from pipelines.store.pattern_queries import Shown
 from pipelines.text.examples import examples

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pipelines.cli.source_table import WIDTH_OF_NO_TERMINAL
+from pipelines.cli.output.source_table import WIDTH_OF_NO_TERMINAL
 from pipelines.store.audit import Audit
 from pipelines.store.forgetting import Forgotten
 from pipelines.text.counts import byte_size, plural
