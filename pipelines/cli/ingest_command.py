@@ -53,10 +53,10 @@ def ingest(sources: tuple[str, ...], options: ReadOptions, output: Path | None, 
     if output is not None and output.suffix not in (".ndjson", ".jsonl", ".parquet"):
         message = f"{output}: the name must end in .ndjson or .parquet"
         raise SettingError(message, argument="output", value=output)
-    found = find_sources(sources)
     report = ReadingReport()
-    report.add_all(found.notes)
     with reading_progress() as progress:
+        found = find_sources(sources)
+        report.add_all(found.notes)
         batches = progress.watch(read_sources(found.sources, options, report))
         _write(_frames(batches, report, options), output, silent=explained)
     report_reading(report)

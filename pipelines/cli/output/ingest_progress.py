@@ -174,10 +174,10 @@ def read_into(
     """The same, the observations handed on frame by frame as they are read, repeats among them."""
     if as_of is not None:
         options = replace(options, until=min(options.until, as_of))
-    found = find_sources(sources)
     report = ReadingReport()
-    report.add_all(found.notes)
     with reading_progress() as progress:
+        found = find_sources(sources)
+        report.add_all(found.notes)
         for batch in progress.watch(read_sources(found.sources, options, report, keep_repeats=True)):
             take(batch.observations)
     check_reading(report, options)
