@@ -136,7 +136,7 @@ def settings_file_table() -> str:
         (parameter.name or "").rstrip("_"): parameter
         for command in reversed(all_commands())
         for parameter in command.params
-        if isinstance(parameter, click.Option)
+        if isinstance(parameter, click.Option) and not parameter.hidden
     }
     rows = []
     for name, field in _fields(config.Settings):

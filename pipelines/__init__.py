@@ -1,27 +1,56 @@
-"""Everything that touches the world: batch, store, stream, command line, settings."""
+"""Batch, store, stream, command line, settings: everything that reads files or the clock. `habitus` is its public name."""
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING
 
+from pipelines.lazy_exports import lazy_exports
+
 if TYPE_CHECKING:
+    from observations.errors import HabitusError, SchemaError, SettingError, SourceError, StoreError
+    from observations.model import Observation
+    from patterns.model import Pattern
+    from patterns.settings import Settings
     from pipelines.detection import Detection, detect
     from pipelines.store.status_change import Change
     from pipelines.store.store import Store
+    from pipelines.store.users import ALL_USERS
+    from pipelines.version import __version__
 
-__all__ = ["Change", "Detection", "Store", "detect"]
+__all__ = [
+    "ALL_USERS",
+    "Change",
+    "Detection",
+    "HabitusError",
+    "Observation",
+    "Pattern",
+    "SchemaError",
+    "SettingError",
+    "Settings",
+    "SourceError",
+    "Store",
+    "StoreError",
+    "__version__",
+    "detect",
+]
 
-_HOMES = {
-    "Change": "pipelines.store.status_change",
-    "Detection": "pipelines.detection",
-    "Store": "pipelines.store.store",
-    "detect": "pipelines.detection",
-}
-
-
-def __getattr__(name: str) -> object:
-    """The public names, loaded when they are first asked for: reading a profile must not load the detectors."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+_ERRORS = "observations.errors"
+__getattr__, __dir__ = lazy_exports(
+    __name__,
+    {
+        "ALL_USERS": "pipelines.store.users",
+        "Change": "pipelines.store.status_change",
+        "Detection": "pipelines.detection",
+        "HabitusError": _ERRORS,
+        "Observation": "observations.model",
+        "Pattern": "patterns.model",
+        "SchemaError": _ERRORS,
+        "SettingError": _ERRORS,
+        "Settings": "patterns.settings",
+        "SourceError": _ERRORS,
+        "Store": "pipelines.store.store",
+        "StoreError": _ERRORS,
+        "__version__": "pipelines.version",
+        "detect": "pipelines.detection",
+    },
+)

@@ -14,11 +14,14 @@ from observations.errors import SettingError
 from observations.ingest.discovery import find_sources
 from observations.ingest.read import ReadingReport, read_observations
 from observations.ingest.toolkit.reader import ReadOptions
+from observations.model import Observation
+from observations.schema import BASE
 from patterns.explain import Explanation, explain
 from patterns.model import Pattern, read_patterns, write_patterns
 from patterns.pattern_frame import PATTERNS
 from patterns.settings import Settings
 from pipelines.input_checks import check_anything_read, check_reading
+from pipelines.input_tables import DataFrameLike, frame_of_python, paths_or_records, read_records, read_table
 from pipelines.out_of_core import Crowd
 from pipelines.parallel import evaluate_parts, workers_for
 from pipelines.pattern_detail import Explained
@@ -27,7 +30,16 @@ from pipelines.wall_clock import wall_clock
 OBSERVATIONS_WITH_WEEKS = 100_000
 """Up to so many observations a notebook shows the weeks of each pattern, which takes as long as detecting it did."""
 
-Sources = str | Path | Iterable[str | Path]
+Sources = (
+    str
+    | Path
+    | Iterable[str | Path]
+    | Iterable[Mapping[str, object] | Observation]
+    | pl.DataFrame
+    | pl.LazyFrame
+    | DataFrameLike
+)
+"""What `detect` takes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +48,7 @@ class Basis:
 
     Attributes:
         read: gives the observations; called when they are asked for.
-        as_of: the evaluation time; each person's newest observation if null.
+        as_of: the evaluation time; each person's newest observation if None.
         settings: by which patterns were judged.
     """
 
@@ -70,17 +82,17 @@ class Detection:
 
     @property
     def confirmed(self) -> tuple[Pattern, ...]:
-        """What the people habitually do."""
+        """The confirmed patterns."""
         return self._of("confirmed")
 
     @property
     def tracking(self) -> tuple[Pattern, ...]:
-        """What may become a habit, each with what it still lacks."""
+        """The patterns that are not confirmed yet, each with what it still lacks."""
         return self._of("tracking")
 
     @property
     def expired(self) -> tuple[Pattern, ...]:
-        """What was one and is no more."""
+        """The patterns that were confirmed once and ended."""
         return self._of("expired")
 
     @cached_property
@@ -88,7 +100,7 @@ class Detection:
         """The observations that it rests on (`observations.schema`).
 
         Raises:
-            SettingError: they are not at hand.
+            SettingError: they are no longer available.
         """
         return self._basis.read()
 
@@ -102,7 +114,7 @@ class Detection:
         """Everything behind its patterns; takes as long as detecting them did, the first time.
 
         Raises:
-            SettingError: the observations are not at hand.
+            SettingError: the observations are no longer available.
         """
         return explain(self.observed, self._basis.as_of, self.settings, self.frame.get_column("id").to_list())
 
@@ -113,7 +125,7 @@ class Detection:
             pattern: the pattern, its id, or the beginning of its id.
 
         Raises:
-            SettingError: there is no such pattern, or there are several; or the observations are not at hand.
+            SettingError: there is no such pattern, or there are several; or the observations are no longer available.
         """
         id = self._id_of(pattern if isinstance(pattern, str) else pattern.id)
         found, mine = self.explanation, pl.col("pattern_id") == id
@@ -124,9 +136,7 @@ class Detection:
             found.outlook.filter(mine),
         )
         if alone.patterns.is_empty():
-            raise SettingError(
-                f"pattern {id} rests on the person's word; nothing that was observed is behind it"
-            )
+            raise SettingError(f"pattern {id} was added by the person; no observations are behind it")
         own = self.observed.filter(pl.col("user_id") == alone.patterns.item(0, "user_id"))
         return Explained(alone, own, self.settings, wall_clock(own, self._basis.as_of))
 
@@ -142,7 +152,7 @@ class Detection:
     @property
     def _basis(self) -> Basis:
         if self.basis is None:
-            raise SettingError("the observations of this detection are not at hand; detect anew")
+            raise SettingError("the observations are no longer available; run detect() again")
         return self.basis
 
     def _of(self, status: str) -> tuple[Pattern, ...]:
@@ -174,7 +184,7 @@ class Detection:
 
 
 def detect(
-    sources: Sources | pl.DataFrame,
+    sources: Sources,
     *,
     as_of: datetime | None = None,
     settings: Settings | None = None,
@@ -184,11 +194,12 @@ def detect(
     user_field: str | None = None,
     mapping: Mapping[str, str] | None = None,
 ) -> Detection:
-    """What the people in these exports habitually do.
+    """What the people in these exports, records or frames habitually do.
 
     Args:
-        sources: a file, folder or archive, or several; or an observation frame (`observations.schema`).
-        as_of: the evaluation time, aware; each person's newest observation if null.
+        sources: a file, folder or archive, or a list of them; a list of dicts or of `Observation`; an observation frame
+            (`observations.schema`), or another polars or pandas frame, whose columns `mapping` names.
+        as_of: the evaluation time, aware; each person's newest observation if None.
         settings: the numbers that patterns are judged by.
         tz: zone of times that come without one.
         me: the person's addresses: they tell sent mail from received.
@@ -198,11 +209,15 @@ def detect(
 
     Raises:
         SourceError: a source cannot be read.
-        SettingError: the zone is unknown, no record has the `user_field`, or there is no observation up to `as_of`.
+        SettingError: `sources` is none of these, `as_of` has no zone, the zone is unknown, no record has the
+            `user_field`, or there is no observation up to `as_of`.
     """
-    if isinstance(sources, pl.DataFrame):
-        return detect_in_frame(sources, as_of=as_of, settings=settings)
-    names = [sources] if isinstance(sources, (str, Path)) else list(sources)
+    if as_of is not None and as_of.tzinfo is None:
+        message = f"`as_of` {as_of:%Y-%m-%d %H:%M} has no time zone; pass an aware datetime"
+        raise SettingError(message, argument="as_of", value=as_of)
+    table = frame_of_python(sources)
+    if table is not None and BASE.keys() <= set(table.columns):
+        return detect_in_frame(table, as_of=as_of, settings=settings)
     options = ReadOptions(
         until=(as_of or datetime.now(UTC)).astimezone(UTC),
         user=user,
@@ -211,11 +226,21 @@ def detect(
         user_field=user_field,
         mapping=dict(mapping or {}),
     )
-    found = find_sources(names)
-    frame, report = read_observations(found.sources, options, found.notes)
+    frame, report = _read(sources if table is None else table, options)
     check_reading(report, options)
     check_anything_read(report, as_of)
     return detect_in_frame(frame, as_of=as_of, settings=settings, report=report)
+
+
+def _read(sources: Sources, options: ReadOptions) -> tuple[pl.DataFrame, ReadingReport]:
+    """The observations in what `detect` takes, and what became of each source."""
+    if isinstance(sources, pl.DataFrame):
+        return read_table(sources, options)
+    items = paths_or_records(sources)
+    if items and not isinstance(items[0], (str, Path)):
+        return read_records(items, options)
+    found = find_sources([item if str(item) == "-" else Path(item).expanduser() for item in items])
+    return read_observations(found.sources, options, found.notes)
 
 
 def detect_in_frame(
@@ -297,6 +322,8 @@ def _check_in_time(as_of: datetime | None, first: object) -> None:
     assert isinstance(first, datetime)
     if as_of is not None and as_of < first:
         raise SettingError(
-            f"--as-of {as_of:%Y-%m-%d %H:%M} is before the first observation ({first:%Y-%m-%d %H:%M} UTC); "
-            "name a later time"
+            f"`as_of` {as_of:%Y-%m-%d %H:%M} is before the first observation ({first:%Y-%m-%d %H:%M} UTC); "
+            "choose a later time",
+            argument="as_of",
+            value=as_of,
         )

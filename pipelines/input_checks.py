@@ -10,19 +10,21 @@ from observations.ingest.toolkit.reader import ReadOptions
 
 
 def check_anything_read(report: ReadingReport, as_of: datetime | None) -> None:
-    """Do nothing if there is something to judge by `as_of`.
+    """Check that there is an observation up to `as_of`.
 
     Raises:
         SettingError: there is no observation up to `as_of`.
     """
     if as_of is not None and report.observations == 0:
         raise SettingError(
-            f"there is no observation up to --as-of {as_of:%Y-%m-%d %H:%M %Z}; name a later time"
+            f"there is no observation up to `as_of` {as_of:%Y-%m-%d %H:%M %Z}; choose a later time",
+            argument="as_of",
+            value=as_of,
         )
 
 
 def check_reading(report: ReadingReport, options: ReadOptions) -> None:
-    """Do nothing if what was read is what the person can have meant.
+    """Check that the sources that were named gave something, and that the `user_field` exists.
 
     Raises:
         SourceError: a source that they named has records, and not one of them can be read.
@@ -40,4 +42,5 @@ def check_reading(report: ReadingReport, options: ReadOptions) -> None:
     if field is not None and report.observations and field not in report.features:
         there_are = ", ".join(sorted(report.features)) or "none"
         hint = did_you_mean(field, report.features) or f"; the features are {there_are}"
-        raise SettingError(f"--user-field {field}: no record has this feature{hint}")
+        message = f"`user_field` {field}: no record has this feature{hint}"
+        raise SettingError(message, argument="user_field", value=field)

@@ -129,7 +129,7 @@ def test_generated_tables_are_fresh(page: str) -> None:
 @pytest.mark.parametrize("command", all_commands(), ids=lambda command: command.name)
 def test_every_command_and_option_is_documented(command: click.Command) -> None:
     reference = text("docs/cli.md").partition(f"\n### habitus {command.name}\n")[2].partition("\n### ")[0]
-    names = [max(p.opts, key=len) for p in command.params if isinstance(p, click.Option)]
+    names = [max(p.opts, key=len) for p in command.params if isinstance(p, click.Option) and not p.hidden]
     assert names
     assert [name for name in names if name not in reference] == []
     guides = [page for page in PAGES if page.startswith("docs/") and page != "docs/cli.md"]

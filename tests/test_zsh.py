@@ -194,7 +194,7 @@ def test_pieces_give_what_the_whole_gives(monkeypatch: pytest.MonkeyPatch) -> No
         assert part_notes == notes
 
 
-all_commands() = st.text(min_size=1, max_size=60).filter(
+COMMANDS = st.text(min_size=1, max_size=60).filter(
     lambda s: (
         s.encode(errors="ignore").decode() == s and "\r" not in s and s.strip() and not s.startswith("\n")
     )
@@ -202,7 +202,7 @@ all_commands() = st.text(min_size=1, max_size=60).filter(
 
 
 @settings(deadline=None, max_examples=200)
-@given(st.lists(all_commands(), min_size=1, max_size=8))
+@given(st.lists(COMMANDS, min_size=1, max_size=8))
 @example(["a\\", "b"])
 @example(["a\n\\\nb \\ "])
 def test_what_zsh_writes_is_read_back(typed: list[str]) -> None:

@@ -151,10 +151,10 @@ def _within(frame: pl.DataFrame, options: ReadOptions, label: str) -> tuple[pl.D
     notes: list[Note] = []
     if options.since is not None:
         early = frame.get_column("at") < options.since
-        frame = _cut(frame, early, notes, Note("left_out", label, "before_since", "is earlier than --since"))
+        frame = _cut(frame, early, notes, Note("left_out", label, "before_since", "is earlier than `since`"))
     if not options.allow_future:
         late = frame.get_column("at") > options.until
-        message = "is later than --until (now, unless given); --allow-future keeps it"
+        message = "is later than `until` (now, unless given); `allow_future` keeps it"
         frame = _cut(frame, late, notes, Note("left_out", label, "after_until", message))
     return frame, notes
 

@@ -162,7 +162,9 @@ def _finish(store: Store) -> None:
     """
     left = store.finish_forgetting()
     if left is None:
-        raise SettingError("nothing to forget; name it with --user, --person, --from and --to, or --pattern")
+        raise SettingError(
+            "nothing to forget; name it with `user`, `people`, `since` and `until`, or `pattern`"
+        )
     click.echo("completed an interrupted forgetting")
     _say_left(left)
 

@@ -144,12 +144,7 @@ class PatternQueries:
         near = did_you_mean(prefix, ids) or did_you_mean(prefix, [id[: len(prefix)] for id in ids])
         raise SettingError(
             f"user {user!r} has no pattern with an id that begins with {prefix!r}"
-            + (
-                near
-                or (
-                    "; habitus patterns --status all lists them" if ids else "; name another user with --user"
-                )
-            )
+            + (near or ("; see the list of all patterns" if ids else "; name another user with `user`"))
         )
 
     def _detect(self, whose: Sequence[Person], as_of: datetime, *, with_dismissed: bool = False) -> Detection:

@@ -46,7 +46,8 @@ class FeedbackRecorder:
         """Store what a person says about themselves (`Store.remember`)."""
         statement, now = _sentence(text), self._clock()
         if until is not None and until <= now:
-            raise SettingError(f"--until {until:%Y-%m-%d %H:%M} is in the past; name a later time, or none")
+            message = f"`until` {until:%Y-%m-%d %H:%M} is in the past; choose a later time, or none"
+            raise SettingError(message, argument="until", value=until)
         about = {
             "type": type,
             "statement": statement,

@@ -30,7 +30,7 @@ from observations.privacy.redact import redact
 from observations.privacy.redact_frame import redact_series
 from observations.shell.parse import parse_series
 
-all_commands() = 300_000
+COMMANDS = 300_000
 OPTIONS = ReadOptions(until=datetime(2030, 1, 1, tzinfo=UTC), tz="Europe/Berlin")
 ORDINARY = (
     *(
@@ -132,14 +132,14 @@ def fastest(benchmark: BenchmarkFixture) -> float:
 def test_text_histories(
     benchmark: BenchmarkFixture, reader: Reader, written: Callable[[list[str]], bytes]
 ) -> None:
-    source = Source.of_bytes(written(typed(all_commands())), "history")
-    assert benchmark.pedantic(read, args=(reader, source), rounds=3) == all_commands()
-    benchmark.extra_info["commands_per_second"] = round(all_commands() / fastest(benchmark))
+    source = Source.of_bytes(written(typed(COMMANDS)), "history")
+    assert benchmark.pedantic(read, args=(reader, source), rounds=3) == COMMANDS
+    benchmark.extra_info["commands_per_second"] = round(COMMANDS / fastest(benchmark))
 
 
 def test_zsh_against_the_least_that_any_reader_does() -> None:
     """At most six times as long as one regular expression that makes tuples of the same file (626,000 commands/s)."""
-    content = zsh(typed(all_commands()))
+    content = zsh(typed(COMMANDS))
     line = re.compile(rb"^: (\d+):(\d+);(.*)$", re.MULTILINE)
     least = best_of_three(lambda: [(int(a), int(b), c.decode()) for a, b, c in line.findall(content)])
     assert best_of_three(lambda: read(ZSH, Source.of_bytes(content, "history"))) < 6 * least
@@ -166,31 +166,31 @@ def test_atuin(benchmark: BenchmarkFixture, tmp_path: Path) -> None:
                 "ada",
                 None,
             )
-            for i, c in enumerate(typed(all_commands()))
+            for i, c in enumerate(typed(COMMANDS))
         )
         database.executemany("INSERT INTO history VALUES (?,?,?,?,?,?,?,?,?,?,?)", rows)
         database.commit()
     source = Source.of_path(path)
-    assert benchmark.pedantic(read, args=(ATUIN, source), rounds=3) == all_commands()
-    benchmark.extra_info["commands_per_second"] = round(all_commands() / fastest(benchmark))
+    assert benchmark.pedantic(read, args=(ATUIN, source), rounds=3) == COMMANDS
+    benchmark.extra_info["commands_per_second"] = round(COMMANDS / fastest(benchmark))
 
 
 def test_redaction_of_a_column(benchmark: BenchmarkFixture) -> None:
-    column = pl.Series("command", typed(all_commands()))
+    column = pl.Series("command", typed(COMMANDS))
     benchmark.pedantic(redact_series, args=(column,), rounds=3)
-    benchmark.extra_info["commands_per_second"] = round(all_commands() / fastest(benchmark))
+    benchmark.extra_info["commands_per_second"] = round(COMMANDS / fastest(benchmark))
 
 
 def test_redaction_of_one_ordinary_command_after_the_other(benchmark: BenchmarkFixture) -> None:
-    commands = [c for c in typed(all_commands() // 10) if "x" not in c]
+    commands = [c for c in typed(COMMANDS // 10) if "x" not in c]
     benchmark.pedantic(lambda: [redact(c) for c in commands], rounds=3)
     benchmark.extra_info["commands_per_second"] = round(len(commands) / fastest(benchmark))
 
 
 def test_program_parsing_of_a_column(benchmark: BenchmarkFixture) -> None:
-    column = pl.Series("command", typed(all_commands()))
+    column = pl.Series("command", typed(COMMANDS))
     benchmark.pedantic(parse_series, args=(column,), rounds=3)
-    benchmark.extra_info["commands_per_second"] = round(all_commands() / fastest(benchmark))
+    benchmark.extra_info["commands_per_second"] = round(COMMANDS / fastest(benchmark))
 
 
 class Endless:

@@ -125,7 +125,7 @@ class MailRecords:
         if self._has_many_users or sender.address in self.options.me or mail.role == "sent":
             return "sent"
         if not self.options.me and mail.role is None:
-            said = "cannot tell sent from received without --me or a folder; read as received"
+            said = "cannot tell sent from received without `me` or a folder; read as received"
             self._count(mail, "warning", "direction_unknown", said)
         return "received"
 

@@ -32,7 +32,7 @@ PROBLEMS = {
     "no_timestamp": "no timestamp; the record is skipped",
     "bad_timestamp": "the time {value!r} cannot be read",
     "implausible_time": "the time {value!r} is out of range",
-    "ambiguous_date_order": "the date {value!r} fits both orders; say --day-first or --month-first",
+    "ambiguous_date_order": "the date {value!r} fits both orders; `day_first` decides",
 }
 """The message for a record whose time cannot be used."""
 
@@ -67,11 +67,12 @@ def require_timestamp(columns: Iterable[str], source: str, options: ReadOptions)
         if not all(part in there for part in column_parts(foreign, there)):
             hint = did_you_mean(foreign, there)
             raise SourceError(
-                source, f"no column {foreign!r} for {name} (--map); the columns are: {named}{hint}"
+                source, f"no column {foreign!r} for {name} (`mapping`); the columns are: {named}{hint}"
             )
     if "timestamp" not in there and "timestamp" not in options.mapping:
         raise SourceError(
-            source, f"no column 'timestamp'; name the one that has it with --map timestamp=COLUMN: {named}"
+            source,
+            f"no column 'timestamp'; name the one that has it with `mapping` timestamp=COLUMN: {named}",
         )
 
 
@@ -221,6 +222,6 @@ def _default_notes(rows: pl.DataFrame, source: str) -> list[Note]:
     notes = []
     for name, default in (("type", DEFAULT_TYPE), ("action", DEFAULT_ACTION)):
         if count := rows.get_column(name).null_count():
-            message = f"no {name}; read as {default!r} (--map {name}=COLUMN names it)"
+            message = f"no {name}; read as {default!r} (`mapping` {name}=COLUMN names it)"
             notes.append(Note("warning", source, f"no_{name}", message, count=count))
     return notes

@@ -31,19 +31,30 @@ class ParquetReader:
         return head.startswith(b"PAR1")
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Batch]:
-        """Each row; `--map` names the columns."""
+        """Each row; `mapping` names the columns."""
         first = 1
         try:
             table = pl.scan_parquet(source.path if source.path is not None else source.open())
             for part in table.collect_batches(chunk_size=SLICE_ROWS):
-                yield _batch(part, first, source.label, options)
+                yield observe_table(part, first, source.label, options)
                 first += part.height
         except (pl.exceptions.PolarsError, OSError) as error:
             problem = f"the Parquet file is damaged after row {first - 1:,} ({_first_line(error)})"
             raise SourceError(source.label, problem) from error
 
 
-def _batch(part: pl.DataFrame, first_line: int, label: str, options: ReadOptions) -> Batch:
+def observe_table(part: pl.DataFrame, first_line: int, label: str, options: ReadOptions) -> Batch:
+    """The rows of a table as observations: those of an observation frame as they are, others by `options.mapping`.
+
+    Args:
+        part: the table, or a part of it.
+        first_line: number of its first row.
+        label: what the table is called.
+        options: how records are read.
+
+    Raises:
+        SourceError: it has no column with the time, or not those of an observation frame.
+    """
     if BASE.keys() <= set(part.columns):
         try:
             return Batch(check_observations(part).select(*BASE, *feature_columns(part.columns)))

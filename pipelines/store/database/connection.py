@@ -231,7 +231,7 @@ def _shown(place: str | Path) -> str:
         try:
             return make_url(place).render_as_string(hide_password=True)
         except (exc.ArgumentError, ValueError):
-            return "--db"  # unparsable: may contain a password anywhere
+            return "the store"  # unparsable: may contain a password anywhere
     return str(place)
 
 
@@ -325,9 +325,9 @@ _MESSAGES = {
     "database is locked": "another process has been writing to it for too long; try again when it is done",
     "database or disk is full": "no space left on the disk; this batch was not stored, earlier data is intact",
     "disk I/O error": "the disk failed to read or write; check the disk",
-    "attempt to write a readonly database": "is read-only; get write permission, or name another store with --db",
-    "file is not a database": "is not a store, or is damaged; name another file with --db, or restore a backup",
-    "database disk image is malformed": "is damaged; restore a backup, or name another file with --db",
+    "attempt to write a readonly database": "is read-only; get write permission, or name another store with `place`",
+    "file is not a database": "is not a store, or is damaged; name another file with `place`, or restore a backup",
+    "database disk image is malformed": "is damaged; restore a backup, or name another file with `place`",
     "unable to open database file": "cannot be opened; check that its folder exists and is writable",
 }
 """Messages for errors of SQLite."""

@@ -222,7 +222,7 @@ def _path(connection: Connection, place: str) -> Path:
     if connection.dialect.name != "sqlite":
         raise StoreError(
             connection.engine.url.render_as_string(hide_password=True),
-            "is on a server; name a folder for the archives with --to",
+            "is on a server; name a folder for the archives with `to`",
         )
     database = Path(connection.engine.url.database or "")
     return database.with_name(f"{database.name}-archive") / place

@@ -26,7 +26,7 @@ def migrate(connection: Connection, place: str) -> None:
     if version == NEWEST:
         return
     if version is None and inspect(connection).get_table_names():
-        raise StoreError(place, "is a database, but not a habitus store; name another file with --db")
+        raise StoreError(place, "is a database, but not a habitus store; name another file with `place`")
     if version is not None and (not version.isdecimal() or version > NEWEST):
         raise StoreError(
             place,

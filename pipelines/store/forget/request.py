@@ -60,13 +60,15 @@ class ForgetRequest:
             raise SettingError("name only one of: a person, a span of time, a pattern")
         if not any(named) and self.user is None:
             raise SettingError(
-                "nothing to forget; name it with --user, --person, --from and --to, or --pattern"
+                "nothing to forget; name it with `user`, `people`, `since` and `until`, or `pattern`"
             )
         if self.since is not None and self.until is not None and self.since > self.until:
-            raise SettingError(f"--from {self.since} is later than --to {self.until}")
+            message = f"`since` {self.since} is later than `until` {self.until}"
+            raise SettingError(message, argument="since", value=self.since)
         for name in self.people:
             if not has_words(name):
-                raise SettingError(f"--person takes an address or a name, not {name!r}")
+                message = f"`people` takes addresses or names, not {name!r}"
+                raise SettingError(message, argument="people", value=name)
 
     @property
     def kind(self) -> RequestKind:
@@ -133,8 +135,8 @@ def _check_no_user(whose: list[Person], rules: list[Rule], key: DigestKey, reque
     for person in whose if request.user is None else []:
         if named(person.name):
             raise SettingError(
-                f"{person.name} is also a user of the store; forget their own records first with --user {person.name}, "
-                "or name with --user in whose records to forget the person"
+                f"{person.name} is also a user of the store; forget their own records first with `user` {person.name}, "
+                "or name with `user` in whose records to forget the person"
             )
 
 
@@ -155,9 +157,7 @@ def _resolve_pattern(
             if number in names and id.startswith(asked):
                 found[number, id] = orjson.loads(json)
     if not found:
-        raise SettingError(
-            f"no pattern has an id that begins with {asked!r}; habitus patterns --status all lists them"
-        )
+        raise SettingError(f"no pattern has an id that begins with {asked!r}; see the list of all patterns")
     if len(found) > 1:
         which = ", ".join(sorted(f"{id} of {names[number].name}" for number, id in found))
         raise SettingError(
