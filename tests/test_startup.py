@@ -12,10 +12,9 @@ import pytest
 from click.testing import CliRunner
 
 from observations.errors import SettingError
-from patterns.registry import PATTERN_TYPES
 from pipelines.cli import main as command_line
 from pipelines.cli.main import all_commands, main
-from pipelines.cli.options import TYPES_IN_WORDS, in_options
+from pipelines.cli.options import in_options
 
 ROOT = Path(__file__).parents[1]
 HEAVY = [
@@ -46,16 +45,6 @@ def test_help_imports_nothing_heavy(arguments: list[str], tmp_path: Path) -> Non
         [sys.executable, "-c", code], cwd=tmp_path, env=path, capture_output=True, text=True, check=True
     )
     assert done.stdout.splitlines()[-1] == "heavy: []"
-
-
-def test_the_help_lists_the_types_of_the_registry() -> None:
-    assert re.split(", | or ", TYPES_IN_WORDS) == list(PATTERN_TYPES)
-
-
-def test_an_unknown_type_is_a_usage_error() -> None:
-    result = CliRunner().invoke(main, ["patterns", "--type", "routine"])
-    assert result.exit_code == 2
-    assert "'routine' is not one of 'temporal'" in result.stderr
 
 
 def test_python_m_runs_it() -> None:
