@@ -133,7 +133,7 @@ def _bounds(field: FieldInfo) -> str:
 def settings_file_table() -> str:
     """The keys of ``habitus.toml``: each is described as the option of the same name is."""
     options = {
-        (parameter.name or "").rstrip("_"): parameter
+        max(parameter.opts, key=len).lstrip("-").replace("-", "_"): parameter
         for command in reversed(all_commands())
         for parameter in command.params
         if isinstance(parameter, click.Option) and not parameter.hidden

@@ -51,7 +51,7 @@ class CsvReader:
         return name.endswith(NAMES_THAT_VOUCH) or "timestamp" in header
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Batch]:
-        """Each row; `mapping` names the columns.
+        """Each row; `--map` names the columns.
 
         Raises:
             SourceError: there is no column for the time, or nothing proves the order of day and month in it.

@@ -31,7 +31,7 @@ class ParquetReader:
         return head.startswith(b"PAR1")
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Batch]:
-        """Each row; `mapping` names the columns."""
+        """Each row; `--map` names the columns."""
         first = 1
         try:
             table = pl.scan_parquet(source.path if source.path is not None else source.open())
