@@ -100,12 +100,12 @@ def test_what_was_found_and_not_told_is_told_by_the_next_run(tmp_path: Path) -> 
         assert stream_chunks(store, []).changes == []
 
 
-def test_a_rehearsal_leaves_nothing_behind(place: str) -> None:
+def test_a_warm_up_leaves_nothing_behind(place: str) -> None:
     reading, writing = os.pipe()
     os.close(writing)
     with Store(place, clock=clock_at(AS_OF)) as store:
         before = contents(store)
-        Stream(store, Pipe(reading), OPTIONS, OwnEvaluator(store), print, print).rehearse()  # type: ignore[arg-type]
+        Stream(store, Pipe(reading), OPTIONS, OwnEvaluator(store), print, print).warm_up()  # type: ignore[arg-type]
         assert (store.people(), store.observations(ALL_USERS).height, contents(store)) == ([], 0, before)
         with store.database.reading() as connection:
             assert connection.execute(select(shapes)).all() == []
@@ -140,7 +140,7 @@ def test_an_id_that_no_database_can_keep_is_a_reject(place: str) -> None:
     )
 
 
-# --- what is foretold -----------------------------------------------------------------------------------------
+# --- what is provisional -----------------------------------------------------------------------------------------
 
 TEA = every(1, 14)
 """Tea at seven every morning."""
@@ -187,17 +187,19 @@ def test_the_observation_that_confirms_is_answered_before_anything_is_evaluated(
     store.close()
 
 
-def test_what_was_foretold_and_turns_out_different_is_put_right(almost: tuple[Store, list[bytes]]) -> None:
+def test_a_provisional_change_that_turns_out_different_is_put_right(
+    almost: tuple[Store, list[bytes]],
+) -> None:
     store, lines = almost
-    foretold = stream_chunks(store, lines[:1]).changes[0]
-    store.mark_notified([replace(foretold, after="expired")])  # as if it had been foretold wrongly
+    provisional = stream_chunks(store, lines[:1]).changes[0]
+    store.mark_notified([replace(provisional, after="expired")])  # as if it had been provisional wrongly
     store.add(regular("Coffee", [TEA[0]], "10:00"))
     changes = store.changes()
-    assert [(c.before, c.after) for c in changes if c.id == foretold.id] == [("expired", "confirmed")]
+    assert [(c.before, c.after) for c in changes if c.id == provisional.id] == [("expired", "confirmed")]
     store.close()
 
 
-def test_nothing_is_foretold_from_another_time_of_day(almost: tuple[Store, list[bytes]]) -> None:
+def test_nothing_is_provisional_from_another_time_of_day(almost: tuple[Store, list[bytes]]) -> None:
     store, _ = almost
     day = store.clock().date()
     run = stream_chunks(store, tea_lines([day], "10:30"))

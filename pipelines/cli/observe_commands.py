@@ -68,7 +68,7 @@ def observe(place: str | None, options: ReadOptions, as_of: datetime | None, fol
         evaluator = Evaluator(store.database.address, store.settings, as_of)
         notes = _Notes()
         stream = Stream(store, source, options, evaluator, _print_changes, notes.say)
-        stream.rehearse()
+        stream.warm_up()
         gc.freeze()  # modules stay loaded; collecting them takes longer than an answer may
         result = stream.run()
     notes.sum_up()

@@ -1,8 +1,7 @@
-"""Backtest: of the predictions of each probability, how many came true?
+"""Backtest: how many predictions of each probability came true?
 
-The past is played again. For each past day, patterns are detected from what was known when it began; those that were
-confirmed then predict the day; and what the day brought is counted by their rules (`patterns.count_rules`). A day on which
-the person left no trace says nothing.
+For each past day, patterns are detected from the observations before that day, the confirmed ones predict the day, and
+their rules are counted on what then happened. Days on which the person was not active are skipped.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from patterns.settings import Settings
 from pipelines.memory.predict import MOST_DAYS, probability
 
 BACKTEST_DAYS = 28
-"""Past days that are played again, unless told otherwise."""
+"""Default number of past days."""
 
 BINS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 
@@ -36,7 +35,7 @@ BACKTEST: Mapping[str, pl.DataType] = {
     "rate_low": pl.Float64(),  # 95 % interval of it (Jeffreys)
     "rate_high": pl.Float64(),
 }
-"""One row for each bin of probability: from `low` up to but not including `high`, which only the last includes."""
+"""One row per bin of probability, [`low`, `high`); the last bin includes `high`."""
 
 
 def backtest(
@@ -48,7 +47,7 @@ def backtest(
         observations: an observation frame of any number of people, up to `as_of`.
         as_of: aware.
         days: how many past days.
-        settings: by which patterns are judged.
+        settings: thresholds and weights.
 
     Raises:
         SettingError: `days` is not between 1 and 366.
@@ -56,10 +55,10 @@ def backtest(
     if not 1 <= days <= MOST_DAYS:
         raise SettingError(f"a backtest goes back from 1 to {MOST_DAYS} days, not {days}")
     settings = settings or Settings()
-    told = [row for back in range(days, 0, -1) for row in _day(observations, as_of, back, settings)]
-    if not told:
-        told = [(0.0, 0, 0)]
-    chance, kept, asked = (np.array(column, dtype=np.float64) for column in zip(*told, strict=True))
+    rows = [row for back in range(days, 0, -1) for row in _day(observations, as_of, back, settings)]
+    if not rows:
+        rows = [(0.0, 0, 0)]
+    chance, kept, asked = (np.array(column, dtype=np.float64) for column in zip(*rows, strict=True))
     place = np.minimum(np.searchsorted(BINS, chance, side="right") - 1, len(BINS) - 2)
     count, true, total = (
         np.bincount(place, weights=weights, minlength=len(BINS) - 1).astype(np.float64)
@@ -85,7 +84,7 @@ def backtest(
 def _day(
     observations: pl.DataFrame, as_of: datetime, back: int, settings: Settings
 ) -> Iterator[tuple[float, int, int]]:
-    """For each pattern that was confirmed then: its probability, and how often it was kept that day, of how often."""
+    """For each pattern confirmed at the time: its probability, and its support and opportunities that day."""
     cut = as_of - timedelta(days=back)
     known = observations.filter(pl.col("at") <= cut)
     if known.is_empty():

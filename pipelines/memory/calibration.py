@@ -1,8 +1,8 @@
-"""Calibration: of the patterns that had a certain confidence at some time, how many held in the two weeks after it?
+"""Calibration: how many of the patterns with a given confidence held in the following two weeks?
 
-The past is played again: patterns are detected as of a *cut*, with nothing later known, and their rules are counted on
-what came after it (`patterns.count_rules`). A pattern **held** if it was kept on at least half of its opportunities in
-those weeks; one with fewer than two opportunities is not asked, for silence is no evidence.
+Patterns are detected at a *cut* from the observations before it, and their rules are counted on
+the observations after it (`patterns.count_rules`). A pattern **held** if it was kept on at least half of its opportunities in
+those weeks; one with fewer than two opportunities is skipped.
 
 ::
 
@@ -28,7 +28,7 @@ from pipelines.parallel import PEOPLE_AT_ONCE, partitions
 
 DAYS_AHEAD = 14
 CUTS = 4
-"""How many cuts are made where none are named: the last ones that have their weeks in the log, one after the other."""
+"""Default number of cuts: the last ones that have two weeks of observations after them."""
 BINS = (0.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 CONFIRMED: tuple[PatternStatus, ...] = ("confirmed",)
 LEAST_OPPORTUNITIES = 2
@@ -48,7 +48,7 @@ LOOKS: Mapping[str, pl.DataType] = {
     "later_opportunities": pl.Int64(),
     "held": pl.Boolean(),  # null where there were too few opportunities
 }
-"""One row for each pattern at each cut."""
+"""One row per pattern and cut."""
 
 RELIABILITY: Mapping[str, pl.DataType] = {
     "low": pl.Float64(),
@@ -60,7 +60,7 @@ RELIABILITY: Mapping[str, pl.DataType] = {
     "rate_low": pl.Float64(),  # 95 % interval of it (Jeffreys)
     "rate_high": pl.Float64(),
 }
-"""One row for each bin of confidence: from `low` up to but not including `high`, which only the last includes."""
+"""One row per bin of confidence, [`low`, `high`); the last bin includes `high`."""
 
 
 def reliability(
@@ -76,7 +76,7 @@ def reliability(
     Args:
         observations, cuts, days_ahead, settings: as for `look_ahead`.
         bins: edges of the bins, ascending.
-        status: patterns of which status at the cut are asked.
+        status: only patterns with one of these statuses at the cut.
 
     """
     looks = look_ahead(observations, cuts, days_ahead, settings)
@@ -89,13 +89,13 @@ def look_ahead(
     days_ahead: int = DAYS_AHEAD,
     settings: Settings | None = None,
 ) -> pl.DataFrame:
-    """Every pattern as of every cut, with what became of it in the days after (`LOOKS`).
+    """Every pattern at every cut, with its support in the days after (`LOOKS`).
 
     Args:
         observations: an observation frame of any number of people, in any order.
-        cuts: aware; the last four that have so many days after them, as many days apart, if null.
-        days_ahead: how far is looked.
-        settings: how patterns are judged.
+        cuts: aware; `None` for `default_cuts`.
+        days_ahead: number of days counted after each cut.
+        settings: thresholds and weights.
 
     """
     cuts = default_cuts(observations, days_ahead) if cuts is None else cuts
@@ -108,7 +108,7 @@ def look_ahead(
 
 
 def default_cuts(observations: pl.DataFrame, days_ahead: int = DAYS_AHEAD) -> list[datetime]:
-    """The last four moments, as many days apart, that have so many days after and anything before them."""
+    """The last four cuts, `days_ahead` apart, with `days_ahead` days after the last and observations before each."""
     if observations.is_empty():
         return []
     first, last = observations.select(pl.min("at").alias("first"), pl.max("at").alias("last")).row(0)
@@ -117,7 +117,7 @@ def default_cuts(observations: pl.DataFrame, days_ahead: int = DAYS_AHEAD) -> li
 
 
 def reliability_of(looks: pl.DataFrame, bins: Sequence[float] = BINS) -> pl.DataFrame:
-    """The same as `reliability`, of looks already made (`LOOKS`)."""
+    """As `reliability`, from the result of `look_ahead`."""
     asked = looks.drop_nulls("held")
     confidence = asked.get_column("confidence").to_numpy()
     held = asked.get_column("held").to_numpy().astype(np.float64)
@@ -148,11 +148,11 @@ def reliability_of(looks: pl.DataFrame, bins: Sequence[float] = BINS) -> pl.Data
 
 
 def interval_coverage(looks: pl.DataFrame) -> pl.DataFrame:
-    """Whether `rate_interval` keeps its word: one row for each type, and one for all of them together.
+    """The coverage of `rate_interval`: one row per type, and one for all types.
 
-    ``inside`` is the share of patterns whose later rate itself lies in the interval. A rate of a few opportunities
-    strays from the true one by chance: ``agree`` is the share of those whose later count is no surprise (two-sided
-    95 %, binomial) for any rate in the interval. It is that share that should reach 95 %.
+    ``inside`` is the share of patterns whose later rate itself lies in the interval. The rate over few
+    opportunities varies by chance, so ``agree`` is the share of patterns whose later count is plausible (two-sided 95 %,
+    binomial) for some rate in the interval. This share should reach 95 %.
     """
     asked = looks.drop_nulls("held")
     support, opportunities, low, high = (

@@ -1,9 +1,9 @@
-"""Doubts: where behaviour says otherwise than the person did. They are said beside the word and overrule nothing.
+"""Doubts: reasons why what a person said may not hold. They are shown beside the pattern and do not change it.
 
-Two things are looked at: how often the rule that came with the word was kept lately, and whether a confirmed pattern
-contradicts it: another value of the same feature in the same context, or a time within hours that are avoided.
-Words without a rule are compared with preferences alone, by the values that the person was seen to choose from:
-"prefers tea" is doubtful if tea is chosen now and then, and coffee habitually.
+There are two kinds: the rule that came with the feedback was kept too rarely lately, or a confirmed pattern contradicts
+it with another value of the same feature in the same context, or a time within avoided hours. Feedback without a rule
+is compared only with preferences, by the values the person was seen to choose from: "prefers tea" is doubtful if tea is
+chosen sometimes, and coffee habitually.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from patterns.rules.stated_rule import StatedRule
 from patterns.settings import Settings
 
 LATELY_DAYS = 90
-"""How far back it is counted."""
+"""How many days back are counted."""
 
 LEAST_OPPORTUNITIES = 5
-"""Fewer say nothing."""
+"""With fewer opportunities there is no doubt."""
 
 HALF = 0.5
 """A rule is in doubt if it is kept less often than this, with 97.5 % certainty."""
@@ -41,20 +41,22 @@ Row = Mapping[str, Any]
 def doubts_of(
     row: Row, others: Sequence[Row], observations: pl.DataFrame, as_of: datetime, settings: Settings
 ) -> list[str]:
-    """Why what the person said may not hold, each in one sentence; nothing where behaviour agrees or is silent.
+    """Why what the person said may not hold, one sentence each; empty if behavior agrees or there is no evidence.
 
     Args:
-        row: an explicit pattern, its ``rule`` read.
-        others: the person's other patterns, likewise.
-        observations: the person's, up to `as_of`.
+        row: an explicit pattern with a parsed ``rule``.
+        others: the other patterns of the person, likewise.
+        observations: of the person, up to `as_of`.
         as_of: the evaluation time.
-        settings: by which patterns are judged.
+        settings: thresholds and weights.
     """
     if row["status"] != "confirmed" or observations.is_empty():
         return []
     against = [o for o in others if o["status"] == "confirmed" and o["source"] != "explicit"]
-    said = [f"confirmed: {_with_count(other)}" for other in against if _contradicts(row, other, observations)]
-    return [*_seldom_kept(row, observations, as_of, settings), *said]
+    conflicts = [
+        f"confirmed: {_with_count(other)}" for other in against if _contradicts(row, other, observations)
+    ]
+    return [*_seldom_kept(row, observations, as_of, settings), *conflicts]
 
 
 def _with_count(row: Row) -> str:

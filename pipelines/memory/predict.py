@@ -1,13 +1,13 @@
-"""Predictions: what will probably happen next, from what is confirmed.
+"""Predictions: what will probably happen next, from confirmed patterns.
 
-Two types of pattern say when something happens: a temporal one on the dates of its recurrence, and a workflow while its
-last step is still to come. The probability is the posterior mean of the rate at which the pattern is kept (Jeffreys'
-prior, as in `patterns.inference.significance`), less what has decayed of it since it was due::
+Two types of pattern say when something happens: a temporal one, on the dates of its recurrence, and a workflow, while
+its last step is still to come. The probability is the posterior mean of the rate at which the pattern is kept (Jeffreys'
+prior, as in `patterns.inference.significance`), times the decay since it was last due::
 
     (support + ½) / (opportunities + 1) × 0.95^(days past due)
 
-It is that of a day on which the person leaves any trace: nobody's holidays are known ahead. How often such numbers came
-true is measured by playing the past again (`pipelines.memory.backtest`). Decay belongs to it: over three weeks of twelve simulated
+It is conditional on the person being active that day, since holidays are not known in advance. A backtest measures how
+often predictions come true (`pipelines.memory.backtest`). The decay improves them: over three weeks of twelve simulated
 people, a third of whom stopped two of their habits, the log loss of 331 predictions is 0.228 with it and 0.240 without.
 """
 
@@ -40,18 +40,18 @@ _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  a wall clock
 
 @dataclass(frozen=True)
 class Prediction:
-    """Something that will probably happen.
+    """One prediction.
 
     Attributes:
-        user_id: to whom.
-        pattern_id: by which pattern.
+        user_id: the person.
+        pattern_id: the pattern it follows from.
         type: the pattern's type.
-        what: the thing itself, in few words.
+        what: what happens, in a few words.
         statement: the pattern's sentence.
-        at: when, with the person's zone; of a running workflow, from when on.
-        until: the end of the time in which it counts as having come true.
-        probability: that it does, 0–1.
-        minutes: how long such things last; null if that is not known.
+        at: when, in the person's zone; for a running workflow, the earliest time.
+        until: the latest time at which it counts as come true.
+        probability: 0–1.
+        minutes: usual duration, or `None` if unknown.
 
     """
 
@@ -72,11 +72,11 @@ def predictions(
     """What will probably happen in the days after `as_of`, in order of time.
 
     Args:
-        patterns: as of `as_of` (`patterns.pattern_frame.PATTERNS`); those that are confirmed and were observed count.
-        observations: of the same people, up to then.
+        patterns: at `as_of` (`patterns.pattern_frame.PATTERNS`); only confirmed, observed ones are used.
+        observations: of the same people, up to `as_of`.
         as_of: aware.
-        days: how many.
-        settings: by which the patterns were judged.
+        days: how many days ahead.
+        settings: thresholds and weights.
 
     Raises:
         SettingError: `days` is not between 1 and 366.
@@ -107,7 +107,7 @@ def probability(pattern: Pattern, settings: Settings) -> float:
 
 
 class _Ahead:
-    """One pattern of one person, looking ahead."""
+    """Predictions from one pattern of one person."""
 
     def __init__(
         self, pattern: Pattern, observations: pl.DataFrame, as_of: datetime, settings: Settings
@@ -119,27 +119,27 @@ class _Ahead:
         self._probability = round(probability(pattern, settings), 4)
 
     def predicted(self, days: int) -> Iterator[Prediction]:
-        """What the rule says of the coming days; nothing where it does not say when."""
+        """Predictions for the coming days; none if the rule does not say when."""
         if isinstance(self._rule, TemporalRule):
             yield from self.due(days)
         elif isinstance(self._rule, WorkflowRule):
             yield from self.running()
 
     def due(self, days: int) -> Iterator[Prediction]:
-        """The next dates of a rule that names dates, without one that is kept already."""
+        """The next dates of a recurrence, without one that was already kept."""
         rule = self._rule
         assert isinstance(rule, TemporalRule), "a rule with dates"
         kept, minutes = self._pattern.last_seen.replace(tzinfo=None), self._usual_minutes()
         horizon = self._now + timedelta(days=days)
         for day in self._due_days(days):
             for begin, at, end in rule.windows(day):
-                # A time is ahead until it has come; a whole day, until it is over.
+                # A time is in the future until it has come; a whole day, until it is over.
                 is_ahead = (self._now < at if rule.clocks else self._now < end) and at <= horizon
                 if is_ahead and not begin <= kept <= end:
                     yield self._prediction(max(at, self._now), end, subject(rule.where), minutes)
 
     def _due_days(self, days: int) -> list[date]:
-        """The days named by the rule from yesterday on."""
+        """The dates of the rule, from yesterday on."""
         first = self._now.date() - timedelta(days=1)
         ahead = np.arange(days + 3, dtype=np.int64) + (first - _EPOCH.date()).days
         return [first + timedelta(days=n) for n in np.flatnonzero(self._rule.is_due(ahead)).tolist()]
@@ -158,7 +158,7 @@ class _Ahead:
             yield self._prediction(self._now, begun + rule.within, subject(rule.judged, once=True), None)
 
     def _usual_minutes(self) -> float | None:
-        """The median length of the events that show it."""
+        """The median duration of the supporting events, or `None`."""
         if "duration_minutes:number" not in self._observations.columns:
             return None
         shown = self._observations.filter(pl.col("id").is_in(self._pattern.evidence))
@@ -166,12 +166,12 @@ class _Ahead:
         return float(median) if isinstance(median, (int, float)) else None
 
     def _prediction(self, at: datetime, until: datetime, what: str, minutes: float | None) -> Prediction:
-        said = plain(what)
+        title = plain(what)
         return Prediction(
             self._pattern.user_id,
             self._pattern.id,
             self._pattern.type,
-            said[:1].upper() + said[1:],
+            title[:1].upper() + title[1:],
             plain(self._pattern.statement),
             _placed(at, self._zone),
             _placed(until, self._zone),
@@ -181,7 +181,7 @@ class _Ahead:
 
 
 def zone_of(observations: pl.DataFrame) -> tzinfo:
-    """The zone in which a person is now: that of their newest observation, or its bare offset from UTC."""
+    """The zone of the person's newest observation, or its fixed UTC offset if it has no zone."""
     at, local, name = observations.sort("at").select("at", "local", "tz").row(-1)
     if name is not None:
         try:
@@ -193,7 +193,7 @@ def zone_of(observations: pl.DataFrame) -> tzinfo:
 
 
 def _placed(local: datetime, where: tzinfo) -> datetime:
-    """A wall clock in its zone; gaps and folds as `observations.civil_time` has them."""
+    """A wall clock time with its zone; gaps and folds are resolved as in `observations.civil_time`."""
     name = getattr(where, "key", None)
     if name is None:
         return local.replace(tzinfo=where)

@@ -10,17 +10,17 @@ from icalendar import Calendar, Event
 from pipelines.memory.predict import Prediction
 
 _SHORTEST = 15
-"""Minutes of something whose length is not known: calendars draw nothing for none."""
+"""Minutes of an event with unknown duration: calendars do not show an event of zero minutes."""
 _A_YEAR = timedelta(days=366)
-"""So long before and after, changes of the clock are described."""
+"""How far before and after the events VTIMEZONE lists clock changes."""
 
 
 def to_ics(found: Sequence[Prediction], as_of: datetime) -> bytes:
-    """The calendar. The same predictions give the same bytes; one that is imported again replaces itself.
+    """The predictions as iCalendar. Equal predictions give equal bytes, and importing them again replaces the events.
 
     Args:
         found: the predictions.
-        as_of: the moment they are of.
+        as_of: their evaluation time.
     """
     calendar = Calendar()
     calendar.add("prodid", "-//habitus//predictions//EN")

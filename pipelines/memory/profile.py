@@ -1,16 +1,16 @@
 """The profile: what an assistant is told about a person, within a budget of tokens.
 
-It is made when patterns change (`pipelines.memory.profile_ranking`), kept ready, and only cut to size when it is asked for::
+It is built when patterns change (`pipelines.memory.profile_ranking`), cached, and cut to size when read::
 
     ## Habits of this person
 
     Learned from their own records up to 2026-06-30. What they ask for now wins over any habit. …
 
-    - prefers tea (they said so)
-    - goes to the gym at 07:00 on weekdays
+    - Prefers tea (they said so)
+    - Gym on weekdays at 07:00
 
-The most useful come first and the order is stable, and no time of day stands in it: the same patterns give the same
-bytes, so that prompt caches hold. What other people wrote (titles of invitations) is in it as data, cleaned and shortened.
+The most useful patterns come first, and the order is stable: equal patterns give equal bytes, so prompt caches stay
+valid. Text that other people wrote (titles of invitations) is cleaned and shortened, and marked as data.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ DEFAULT_TOKENS = 500
 MOST_TOKENS = 2_048
 MOST_BYTES = 4_096
 CHARACTERS_A_TOKEN = 4
-"""What English text has, about, in the tokenizers of today."""
+"""Average for English text in current tokenizers."""
 
 _STEM = 4
-"""From so many letters on, a word is found by its beginning: "meet" finds "meetings"."""
+"""Minimum length for prefix matching: "meet" finds "meetings"."""
 
 Estimate = Callable[[str], int]
 
 
 def tokens(text: str) -> int:
-    """How many tokens a text has, about.
+    """Approximate number of tokens in a text.
 
     >>> tokens("Goes to the gym at 07:00")
     6
@@ -46,14 +46,14 @@ def tokens(text: str) -> int:
 
 @dataclass(frozen=True)
 class Entry:
-    """One confirmed pattern, as the profile says it.
+    """One confirmed pattern in the profile.
 
     Attributes:
-        id: of the pattern.
-        type: of the pattern.
+        id: id of the pattern.
+        type: type of the pattern.
         statement: its sentence, cleaned.
         source: ``observed``, ``declared`` or ``explicit``.
-        words: what a topic is looked for in, in lower case with spaces between.
+        words: words by which a topic finds it, in lower case, separated by spaces.
 
     """
 
@@ -64,7 +64,7 @@ class Entry:
     words: str
 
     def is_about(self, topic: Sequence[str]) -> bool:
-        """Whether one of these words is in it."""
+        """True if it contains one of these words."""
         mine = self.words.split()
         return any(_alike(word, one) for word in topic for one in mine)
 
@@ -74,7 +74,7 @@ class Profile:
     """The confirmed patterns of one person, the most useful first.
 
     Attributes:
-        fresh: the person's date of the newest observation that it rests on, ISO 8601; null if there is none.
+        fresh: local date of the newest observation it is based on, ISO 8601; `None` if there is none.
         entries: the patterns.
 
     """
@@ -83,30 +83,30 @@ class Profile:
     entries: tuple[Entry, ...]
 
     def about(self, topic: str) -> Profile:
-        """Only the patterns that have one of the topic's words in their sentence or rule; all if it has none."""
+        """Only the patterns with a word of the topic in their sentence or rule; all if the topic has no words."""
         words = words_of(topic)
         if not words:
             return self
         return Profile(self.fresh, tuple(entry for entry in self.entries if entry.is_about(words)))
 
     def markdown(self, max_tokens: int = DEFAULT_TOKENS, estimate: Estimate = tokens) -> str:
-        """The block for a system prompt: as many patterns as fit, from the first on.
+        """A block for a system prompt with as many patterns as fit, in order.
 
         Args:
-            max_tokens: the budget, 2,048 at most; and 4 KB.
-            estimate: how many tokens a text has.
+            max_tokens: the budget, at most 2,048; the text also has at most 4 KB.
+            estimate: counts the tokens of a text.
 
         Raises:
-            SettingError: not even the heading fits, or the budget is too large.
+            SettingError: the heading alone exceeds the budget, or the budget is too large.
         """
         return _fitted(self.entries, self._as_markdown, max_tokens, estimate)
 
     def json(self, max_tokens: int = DEFAULT_TOKENS, estimate: Estimate = tokens) -> str:
-        """The same as one JSON object; the budget is that of its text."""
+        """As `markdown`, as a JSON object; the budget applies to its text."""
         return _fitted(self.entries, self._as_json, max_tokens, estimate)
 
     def count_in(self, text: str) -> int:
-        """How many of its patterns are in a text that was made of it."""
+        """How many patterns are in a text that `markdown` or `json` returned."""
         return next(
             count
             for count in range(len(self.entries), -1, -1)
@@ -114,25 +114,25 @@ class Profile:
         )
 
     def to_text(self) -> str:
-        """The profile as it is kept; `from_text` reads it."""
+        """The profile as text for the cache; `from_text` reads it."""
         return orjson.dumps([self.fresh, [list(asdict(entry).values()) for entry in self.entries]]).decode()
 
     @classmethod
     def from_text(cls, text: str) -> Profile:
-        """The profile that is kept so."""
+        """The profile that `to_text` wrote."""
         fresh, entries = orjson.loads(text)
         return cls(fresh, tuple(Entry(*entry) for entry in entries))
 
     def _as_markdown(self, entries: Sequence[Entry]) -> str:
-        lines = [f"- {_said(entry)}" for entry in entries] or ["Nothing is confirmed yet."]
+        lines = [f"- {_line(entry)}" for entry in entries] or ["Nothing is confirmed yet."]
         return "\n".join(["## Habits of this person", "", self._note, "", *lines, ""])
 
     def _as_json(self, entries: Sequence[Entry]) -> str:
-        said = [
+        patterns = [
             {name: getattr(entry, name) for name in ("id", "type", "statement", "source")}
             for entry in entries
         ]
-        return orjson.dumps({"fresh": self.fresh, "note": self._note, "patterns": said}).decode() + "\n"
+        return orjson.dumps({"fresh": self.fresh, "note": self._note, "patterns": patterns}).decode() + "\n"
 
     @property
     def _note(self) -> str:
@@ -160,14 +160,14 @@ def _alike(word: str, other: str) -> bool:
     return word == other or (short >= _STEM and word[:short] == other[:short])
 
 
-def _said(entry: Entry) -> str:
+def _line(entry: Entry) -> str:
     return entry.statement + (" (they said so)" if entry.source == "explicit" else "")
 
 
 def _fitted(
     entries: Sequence[Entry], written: Callable[[Sequence[Entry]], str], max_tokens: int, estimate: Estimate
 ) -> str:
-    """The text with as many entries as fit, from the first on."""
+    """The text with as many entries as fit, in order."""
     if max_tokens > MOST_TOKENS:
         raise SettingError(f"a profile has at most {MOST_TOKENS:,} tokens, not {max_tokens:,}; ask for fewer")
 

@@ -1,16 +1,15 @@
-"""Usefulness: which patterns an assistant is told first, and in which words.
+"""Ranks patterns for the profile, and cleans their sentences.
 
-The order is that of
+Patterns are ordered by
 
-1. what the person said of themselves (explicit), then what they pinned, then what was learned from what they do, last
-   what only restates their calendar (declared);
-2. within each, what is well established: confidence without decay, to one decimal, so that neither a single day nor
-   the time of asking changes the order;
-3. then what is more specific: rules with more conditions say more;
-4. then the sentence, in alphabetical order.
+1. source: explicit (the person said so), then pinned, then observed, then declared (restates their calendar);
+2. confidence without decay, rounded to one decimal so that neither a single day nor the time of the request changes the
+   order;
+3. number of conditions in the rule: more specific first;
+4. sentence, alphabetically.
 
-Sentences are made anew from rules whose values are cleaned: what other people wrote into them stays on one line, without
-markup, and short; what is more than three plain words is quoted. A title cannot close its quotes, start a list or a heading.
+Sentences are rebuilt from rules with cleaned values: text that other people wrote stays on one line, without markup, and
+short; values of more than three plain words are quoted. A title cannot close its quotes, or start a list or a heading.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ from pipelines.memory.profile import Entry, Profile, words_of
 from pipelines.text.sanitize import plain, shortened
 
 LONGEST_VALUE = 40
-"""Characters of a title, subject or place."""
+"""Maximum length of a title, subject or place, in characters."""
 
 LONGEST_STATEMENT = 200
-"""Characters of a sentence."""
+"""Maximum length of a sentence, in characters."""
 
 _MARKUP = re.compile(r"[`*#<>\[\]{}|\\~\"“”„«»]|(?<!\w)_+|_+(?!\w)")
 _PLAIN = re.compile(r"[\w.@+:/&'’–-]+(?: [\w.@+:/&'’–-]+){0,2}")
@@ -41,13 +40,15 @@ def profile_of(patterns: pl.DataFrame, fresh: str | None, settings: Settings) ->
     """The profile of one person.
 
     Args:
-        patterns: the person's, with their word (`pipelines.memory.feedback.with_words`).
-        fresh: their date of the newest observation; null if there is none.
-        settings: by which the patterns were judged.
+        patterns: of the person, with feedback applied (`pipelines.memory.feedback.apply_feedback`).
+        fresh: local date of the newest observation, or `None`.
+        settings: thresholds and weights.
     """
     confirmed = list(read_patterns(patterns.filter(pl.col("status") == "confirmed")))
-    said = {(p.type, p.statement.casefold()) for p in confirmed if p.source == "explicit"}
-    once = [p for p in confirmed if p.source == "explicit" or (p.type, p.statement.casefold()) not in said]
+    explicit = {(p.type, p.statement.casefold()) for p in confirmed if p.source == "explicit"}
+    once = [
+        p for p in confirmed if p.source == "explicit" or (p.type, p.statement.casefold()) not in explicit
+    ]
     return Profile(fresh, tuple(map(_entry, sorted(once, key=lambda p: _order(p, settings)))))
 
 

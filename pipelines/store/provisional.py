@@ -117,7 +117,7 @@ def _open_patterns(connection: Connection, names: Sequence[str]) -> Mapping[str,
 
 def _change(connection: Connection, pattern: _Open, row: Mapping[str, Any], event: Event) -> Change | None:
     """The status change that this event implies, if any."""
-    said = pattern.pattern
+    fields = pattern.pattern
     if event.local - pattern.last_seen < _OCCASION:
         return None  # late, or the same occasion
     settled = _settled(connection, pattern.rule, row, event)
@@ -127,15 +127,15 @@ def _change(connection: Connection, pattern: _Open, row: Mapping[str, Any], even
     if pattern.after[kept] in (None, pattern.before):
         return None
     return Change(
-        user_id=said["user_id"],
-        id=said["id"],
-        type=said["type"],
-        statement=said["statement"],
+        user_id=fields["user_id"],
+        id=fields["id"],
+        type=fields["type"],
+        statement=fields["statement"],
         before=pattern.before,
         after=pattern.after[kept],
         at=_timestamp(row),
         reason=_REASONS[kept],
-        confidence=said["confidence"],
+        confidence=fields["confidence"],
         provisional=True,
     )
 

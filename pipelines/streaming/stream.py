@@ -2,17 +2,17 @@
 
 ::
 
-    lines ─► records ─► store (durable) ─► foretold at once ─► printed
-                              │                                   ▲
-                              └─► evaluated when there is time ───┘
+    lines ─► records ─► store (durable) ─► provisional changes ─► printed
+                              │                                      ▲
+                              └─► evaluation when idle ──────────────┘
 
-Each piece of lines is one transaction, with the position of a followed file in it: after a crash the same input
-loses nothing and doubles nothing. A line of output is printed after what it rests on is durable, and noted down
-after it was printed: each status change is told **at least once**, and twice only if the power fails between.
+Each chunk of lines is one transaction that includes the position in a followed file: after a crash, reading the same
+input again neither loses nor duplicates records. A change is printed after the observations are durable, and marked as
+reported after it was printed, so each change is printed **at least once**, and twice only if the process dies between.
 
-People are evaluated when nothing comes in for a moment, at the end, and at the latest when what they have has
-doubled; a single observation that completes or breaks a pattern is answered before that, from what the last
-evaluation kept (`pipelines.store.provisional`).
+People are evaluated when no input arrives for a moment, at the end of the input, and at the latest when their number of
+observations has doubled. A single observation that confirms or breaks a pattern is reported before that, from the result
+of the last evaluation (`pipelines.store.provisional`).
 """
 
 from __future__ import annotations
@@ -38,32 +38,32 @@ from pipelines.streaming.line_sources import Lines, LineSource
 from pipelines.streaming.worker import AT_ONCE, Evaluator
 
 IDLE_SECONDS = 0.05
-"""So long nothing comes in before there is time to evaluate."""
+"""Seconds without input after which people are evaluated."""
 
 REST_SECONDS = 60.0
-"""So often people are looked at of whom time alone may have changed something."""
+"""Seconds between checks for people whose patterns may change without new data."""
 
-_REHEARSED = (
+_WARM_UP = (
     b'{"id":"1","user_id":"nobody","type":"calendar","action":"created","timestamp":"2026-03-02T09:30:00+01:00",'
     b'"tz":"Europe/Berlin","actor":"user","features":{"title":"Tea","minutes":5.0,"participants":["ana"]}}\n'
 )
 
 FEW = 100
-"""Up to so many new records of a piece are foretold; of more the evaluation follows soon enough."""
+"""Chunks with at most this many new records are checked for provisional changes; larger ones wait for the evaluation."""
 
 
 @dataclass
 class Streamed:
-    """What came of a stream.
+    """Result of a stream.
 
     Attributes:
-        read: observations.
-        new: those that were not in the store.
-        forgotten: those that were left out, or let in without a person, because that was forgotten.
+        read: observations read.
+        new: observations that were not in the store.
+        forgotten: observations left out, or stored without a person, because of the suppression list.
         rejects: lines that could not be read.
-        changes: status changes that were told.
-        last_line: number of the last line that was dealt with.
-        stopped: the signal that ended it; null if the input ended.
+        changes: status changes reported.
+        last_line: number of the last line read.
+        stopped: the signal that ended it; `None` if the input ended.
 
     """
 
@@ -78,15 +78,15 @@ class Streamed:
 
 @dataclass
 class Stream:
-    """Reads a source of lines into a store and tells what changes.
+    """Reads lines into a store and reports status changes.
 
     Attributes:
-        store: where to.
-        source: where from.
+        store: stores the observations.
+        source: gives the lines.
         options: how records are read.
-        evaluator: evaluates beside it.
-        tell: is given changes, and returns when they have been handed on.
-        note: is given what is to be said about lines.
+        evaluator: evaluates people in another process.
+        notify: called with status changes; returns when they were written.
+        note: called with notes about lines.
 
     """
 
@@ -94,23 +94,23 @@ class Stream:
     source: LineSource
     options: ReadOptions
     evaluator: Evaluator
-    tell: Callable[[Sequence[Change]], None]
+    notify: Callable[[Sequence[Change]], None]
     note: Callable[[Note], None]
     result: Streamed = field(default_factory=Streamed)
-    _foretold: dict[tuple[str, str], str | None] = field(default_factory=dict)
+    _provisional: dict[tuple[str, str], str | None] = field(default_factory=dict)
     _dirty: bool = True  # an earlier run may have left people to be evaluated
     _asked_at: float = 0.0
 
-    def rehearse(self) -> None:
-        """Go through an answer once, without leaving anything behind: the first takes three times as long as the others."""
-        read = NdjsonReading(self.source.label, self.options).batch(_REHEARSED, 1, 1)
+    def warm_up(self) -> None:
+        """Store an observation and roll back: the first one takes three times as long as later ones."""
+        read = NdjsonReading(self.source.label, self.options).batch(_WARM_UP, 1, 1)
         self.store.warm_up(complete(read.observations, self.options))
 
     def run(self) -> Streamed:
         """Read until the input ends or a signal asks to stop.
 
         Raises:
-            StoreError: the store cannot be read or written. Everything up to the piece in hand is in it.
+            StoreError: the store cannot be read or written. Everything before the current chunk is stored.
         """
         reading = NdjsonReading(self.source.label, self.options)
         with _until_stopped(self.result) as woken:
@@ -119,9 +119,9 @@ class Stream:
                     lines = self.source.read(self._patience(), [woken, *self.evaluator.descriptors])
                     if lines is not None:
                         self._take_in(reading, lines)
-                    self._hear()
+                    self._poll()
                     if lines is None and not self.evaluator.busy:
-                        self._use_the_rest()
+                        self._evaluate_when_idle()
                 self._finish()
             finally:
                 self.source.close()
@@ -132,11 +132,11 @@ class Stream:
         return self.result.stopped is not None
 
     def _patience(self) -> float:
-        """How long to wait for input, in seconds."""
+        """Seconds to wait for input."""
         return IDLE_SECONDS if self._dirty and not self.evaluator.busy else 1.0
 
     def _take_in(self, reading: NdjsonReading, lines: Lines) -> None:
-        """Store what the lines say, and answer what can be answered at once."""
+        """Store the records of these lines, and report provisional changes."""
         batch = reading.batch(lines.text, lines.first, lines.count)
         frame = complete(batch.observations, self.options)
         if not self.options.allow_future:
@@ -159,59 +159,61 @@ class Stream:
         if 0 < len(added) <= FEW:
             if len(added) < frame.height:
                 frame = frame.filter([key in added.new for key in frame.select("user_id", "id").iter_rows()])
-            self._tell(self.store.provisional_changes(frame))
+            self._notify(self.store.provisional_changes(frame))
         if added.grown and not self.evaluator.busy:
             self._ask(only_grown=True)
 
-    def _hear(self) -> None:
+    def _poll(self) -> None:
         for changes in self.evaluator.answers():
-            self._tell([change for change in map(self._corrected, changes) if change.before != change.after])
+            self._notify(
+                [change for change in map(self._corrected, changes) if change.before != change.after]
+            )
 
     def _corrected(self, change: Change) -> Change:
-        """The change as it follows on what was foretold while it was being found out."""
+        """The change relative to provisional changes reported during the evaluation."""
         key = (change.user_id, change.id)
-        return replace(change, before=self._foretold[key]) if key in self._foretold else change
+        return replace(change, before=self._provisional[key]) if key in self._provisional else change
 
-    def _use_the_rest(self) -> None:
-        """Nothing came in: time to evaluate."""
+    def _evaluate_when_idle(self) -> None:
+        """Evaluate, since there is no input."""
         if self._dirty or time.monotonic() - self._asked_at > REST_SECONDS:
             self._dirty = False
             self._ask()
 
     def _ask(self, *, only_grown: bool = False) -> None:
-        self._foretold.clear()  # what was foretold so far is in the store for the evaluator to see
+        self._provisional.clear()  # the store has the provisional changes so far, so the evaluator sees them
         self._asked_at = time.monotonic()
         self.evaluator.ask(only_grown=only_grown)
 
     def _finish(self) -> None:
-        """What is known already is told; at the end of the input, everybody is evaluated."""
+        """Report pending changes; at the end of the input, evaluate everyone."""
         while self.evaluator.busy and not self._is_stopped():
-            self._hear_soon()
+            self._poll_soon()
         if self.source.ended and not self._is_stopped():
-            self._foretold.clear()
+            self._provisional.clear()
             for changes in self.store.evaluate(unnotified=True, at_once=AT_ONCE):
-                self._tell(changes)
+                self._notify(changes)
                 if self._is_stopped():
                     return
 
-    def _hear_soon(self) -> None:
+    def _poll_soon(self) -> None:
         time.sleep(0.01)
-        self._hear()
+        self._poll()
 
-    def _tell(self, changes: Sequence[Change]) -> None:
+    def _notify(self, changes: Sequence[Change]) -> None:
         if not changes:
             return
-        self.tell(changes)
+        self.notify(changes)
         self.store.mark_notified(changes)
         self.result.changes += len(changes)
-        self._foretold.update(((c.user_id, c.id), c.after) for c in changes if c.provisional)
+        self._provisional.update(((c.user_id, c.id), c.after) for c in changes if c.provisional)
 
 
 @contextmanager
 def _until_stopped(result: Streamed) -> Iterator[int]:
-    """While this lasts, SIGTERM and Ctrl-C are noted in the result instead of ending the program.
+    """Inside the ``with`` block, SIGTERM and Ctrl-C are recorded in the result instead of ending the program.
 
-    Gives a descriptor that can be read once one came, so that no wait outlasts it.
+    Yields a file descriptor that becomes readable when a signal arrives, so that waiting ends.
     """
     woken, wake = os.pipe()
 

@@ -211,7 +211,7 @@ def test_a_time_that_is_avoided_is_doubtful(diary: Diary) -> None:
     diary.store.observe(TEA)
     never = {"where": {"type": "calendar"}, "days": ["monday"], "from": "06:00", "to": "08:00"}
     said = diary.store.remember("never anything before eight on Mondays", "avoidance", rule=never)
-    assert said.doubts[-1] == "confirmed: Tea on Mon and Thu at 07:00 (16 of 16 times)"
+    assert said.doubts[-1] == "confirmed: Tea on Mondays and Thursdays at 07:00 (16 of 16 times)"
     fine = {**never, "from": "08:00", "to": "09:00"}
     assert diary.store.remember("never anything after eight", "avoidance", rule=fine).doubts == ()
 
@@ -290,7 +290,7 @@ def test_what_is_dismissed_is_not_told_in_the_stream(diary: Diary) -> None:
     ]
 
 
-def test_nor_is_it_foretold(diary: Diary) -> None:
+def test_nor_is_it_reported_provisionally(diary: Diary) -> None:
     """Four Tuesdays of yoga: the fifth confirms it, which is said at once, unless it was dismissed."""
     days = every(1, 30)
     there = [regular(f"x{day}", [day], "12:00") for day in days]
@@ -334,7 +334,7 @@ def test_a_changed_habit_is_another(diary: Diary) -> None:
     diary.store.dismiss(diary.one("Tea").id)
     later = [day + timedelta(days=56) for day in MONDAYS_AND_THURSDAYS]
     diary.at(END + timedelta(days=56)).observe(regular("Tea", later, "18:00"))
-    assert "Tea on Mon and Thu at 18:00" in diary.sentences()
+    assert "Tea on Mondays and Thursdays at 18:00" in diary.sentences()
 
 
 def test_confirming_takes_a_dismissal_back_and_the_other_way_round(diary: Diary) -> None:

@@ -165,7 +165,7 @@ def test_a_due_day_is_kept_once(store: Store) -> None:
     assert answer(store, seen("calendar", "2026-03-04 09:05", title="Standup")) == []
 
 
-def test_what_was_foretold_is_not_foretold_again_before_it_is_evaluated(store: Store) -> None:
+def test_a_provisional_change_is_not_reported_again_before_it_is_evaluated(store: Store) -> None:
     believe(store, "preference", ROOM)
     new = seen("calendar", "2026-03-04 12:00", category="budget", location="Attic")
     store.mark_notified(store.provisional_changes(new))

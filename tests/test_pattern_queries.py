@@ -29,7 +29,7 @@ TEA = TEA.filter(pl.col("local").dt.date() != pl.lit("2026-02-05").str.to_date()
 
 
 GOLDEN_SHOW = """\
-Tea on Mon and Thu at 07:00
+Tea on Mondays and Thursdays at 07:00
 confirmed · temporal · observed · of ada · id 790ce2f9e1d4a5ec
 """
 
