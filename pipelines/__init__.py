@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from patterns.model import Pattern
     from patterns.settings import Settings
     from pipelines.detection import Detection, detect
+    from pipelines.package_version import __version__
     from pipelines.store.status_change import Change
     from pipelines.store.store import Store
     from pipelines.store.users import ALL_USERS
-    from pipelines.version import __version__
 
 __all__ = [
     "ALL_USERS",
@@ -50,7 +50,7 @@ __getattr__, __dir__ = lazy_exports(
         "SourceError": _ERRORS,
         "Store": "pipelines.store.store",
         "StoreError": _ERRORS,
-        "__version__": "pipelines.version",
+        "__version__": "pipelines.package_version",
         "detect": "pipelines.detection",
     },
 )

@@ -147,7 +147,7 @@ def test_what_is_no_sentence_is_refused(diary: Diary, text: str, message: str) -
 
 
 def test_an_end_in_the_past_is_refused(diary: Diary) -> None:
-    with pytest.raises(SettingError, match=r"--until 2026-03-01 08:00 is in the past"):
+    with pytest.raises(SettingError, match=r"`until` 2026-03-01 08:00 is in the past"):
         diary.store.remember("prefers tea", until=END - timedelta(days=1))
 
 

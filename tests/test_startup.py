@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from observations.errors import SettingError
 from pipelines.cli import main as command_line
 from pipelines.cli.main import all_commands, main
-from pipelines.cli.options import in_options
+from pipelines.cli.output.option_names import in_options
 
 ROOT = Path(__file__).parents[1]
 HEAVY = [

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pipelines.cli.options import Format, instant_option, listing_options, reading_options
+from pipelines.cli.options import instant_option, listing_options, reading_options
 
 if TYPE_CHECKING:
     from observations.ingest.toolkit.reader import ReadOptions
+    from pipelines.cli.output.pattern_listing import Format
 
 
 @click.command()

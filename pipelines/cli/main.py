@@ -16,7 +16,7 @@ import click
 
 from observations.errors import HabitusError, did_you_mean
 from pipelines.cli.config_path import config_path
-from pipelines.cli.options import in_options
+from pipelines.cli.output.option_names import in_options
 
 _MODULES: Mapping[str, str] = {
     "detect": "detect_command",

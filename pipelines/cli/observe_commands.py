@@ -16,7 +16,8 @@ import click
 
 from observations.errors import SettingError
 from pipelines.cli.config_path import FILE_NAME
-from pipelines.cli.options import as_of_option, in_options, record_options, store_option
+from pipelines.cli.options import as_of_option, record_options, store_option
+from pipelines.cli.output.option_names import in_options
 from pipelines.text.counts import plural
 
 if TYPE_CHECKING:

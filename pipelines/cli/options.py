@@ -1,13 +1,12 @@
-"""Options that several commands share, each group of them in one decorator; and how messages name them."""
+"""Options that several commands share, each group of them in one decorator."""
 
 from __future__ import annotations
 
 import functools
-import re
 import warnings
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,9 +20,6 @@ if TYPE_CHECKING:
     from pipelines.store.store import Store
 
 Command = Callable[..., None]
-Format = Literal["table", "json", "ndjson", "markdown"]
-
-_ARGUMENT = re.compile(r"`([a-z_]+)`")
 
 
 def reading_options(command: Command) -> Command:
@@ -290,29 +286,6 @@ _LISTING_OPTIONS: tuple[Callable[[Command], Command], ...] = (
         help="How to print them.",
     ),
 )
-
-
-def in_options(message: str, command: click.Command | None = None) -> str:
-    """The message with the options of the command in place of the arguments that it names in backticks.
-
-    Args:
-        message: from the library, such as "`as_of` is before the first observation".
-        command: the one that runs, if None.
-    """
-    if command is None:
-        context = click.get_current_context(silent=True)
-        if context is None:
-            return message
-        command = context.command
-    options = {p.name: p for p in command.params}
-
-    def replaced(found: re.Match[str]) -> str:
-        parameter = options.get(found[1])
-        if isinstance(parameter, click.Option):
-            return " or ".join([max(parameter.opts, key=len), *parameter.secondary_opts])
-        return "SOURCE" if found[1] == "sources" else found[0]
-
-    return _ARGUMENT.sub(replaced, message)
 
 
 def _machine_zone() -> str:

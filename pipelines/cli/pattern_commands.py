@@ -9,7 +9,6 @@ import click
 
 from observations.errors import SettingError
 from pipelines.cli.options import (
-    Format,
     as_of_option,
     form_option,
     listing_options,
@@ -23,6 +22,7 @@ from pipelines.store.users import AllUsers, Users
 if TYPE_CHECKING:
     import polars as pl
 
+    from pipelines.cli.output.pattern_listing import Format
     from pipelines.detection import Detection
     from pipelines.store.pattern_queries import Shown
     from pipelines.store.store import Store

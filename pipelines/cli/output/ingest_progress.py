@@ -20,7 +20,7 @@ from observations.ingest.read import read_sources
 from observations.ingest.read_report import ReadingReport, SourceReport
 from observations.ingest.toolkit.reader import Batch, ReadOptions
 from observations.schema import concat_observations, unique_observations
-from pipelines.cli.options import in_options
+from pipelines.cli.output.option_names import in_options
 from pipelines.input_checks import check_anything_read, check_reading
 from pipelines.text.counts import plural
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal
 
 import click
 import polars as pl
 from rich.console import Console
 
 from patterns.vocabulary import STATUSES
-from pipelines.cli.options import Format
 from pipelines.cli.output.pattern_table import print_table
 from pipelines.detection import Detection
 from pipelines.text.counts import people_counted, plural
 from pipelines.text.markdown import to_markdown
+
+Format = Literal["table", "json", "ndjson", "markdown"]
 
 
 def print_listing(

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from observations.ingest.read_report import ReadingReport, SourceReport
-from pipelines.cli.options import in_options
+from pipelines.cli.output.option_names import in_options
 
 WIDTH_OF_NO_TERMINAL = 200
 """Columns of a table in a file or a pipe, where nobody sees a right margin."""
