@@ -394,7 +394,7 @@ def mapping_of_nothing(folder: Path) -> list[str | Path]:
 WRONG: tuple[tuple[Callable[[Path], list[str | Path]], str], ...] = (
     (missing, "no such file or folder"),
     (empty, "is empty"),
-    (empty_folder, "has nothing to read in it"),
+    (empty_folder, "contains nothing to read"),
     (nothing_readable, "contains no file in a supported format: .*iCalendar"),
     (binary, "unrecognized format; supported formats: .*iCalendar"),
     (unknown_zone, r"unknown time zone 'Europe/Berln'; did you mean Europe/Berlin\?"),
