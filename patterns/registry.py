@@ -141,7 +141,7 @@ def rule_of(type: str, rule: Mapping[str, object] | str) -> Rule:
     """
     fields: object = _parsed(type, rule) if isinstance(rule, str) else rule
     if not isinstance(fields, Mapping):
-        raise SettingError(f'not a {type} rule: a JSON object is expected, such as {{"where": {{}}, …}}')
+        raise SettingError(f'{_not_a(type)}: a JSON object is expected, such as {{"where": {{}}, …}}')
     shapes = kind_of(type).rules
     shape = next((shape for shape in shapes if shape.keys & fields.keys()), shapes[-1])
     try:
@@ -150,11 +150,15 @@ def rule_of(type: str, rule: Mapping[str, object] | str) -> Rule:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
         what = first["msg"].removeprefix("Value error, ")
-        raise SettingError(f"not a {type} rule: {f'{place}: ' if place else ''}{what}") from error
+        raise SettingError(f"{_not_a(type)}: {f'{place}: ' if place else ''}{what}") from error
+
+
+def _not_a(type: str) -> str:
+    return f"not {'an' if type[0] in 'aeiou' else 'a'} {type} rule"
 
 
 def _parsed(type: str, text: str) -> object:
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        raise SettingError(f"not a {type} rule: {error}") from error
+        raise SettingError(f"{_not_a(type)}: {error}") from error

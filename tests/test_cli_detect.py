@@ -141,7 +141,7 @@ def test_the_small_log_has_a_pattern_of_every_status(log: Path) -> None:
     """Else the tests below would say little."""
     found = patterns(log, "--status", "all")
     assert {pattern["status"] for pattern in found} == {"confirmed", "tracking", "expired"}
-    assert "Has Gym at 07:00 on weekdays" in [p["statement"] for p in found if p["status"] == "confirmed"]
+    assert "Gym on weekdays at 07:00" in [p["statement"] for p in found if p["status"] == "confirmed"]
 
 
 def test_ndjson_is_one_pattern_a_line_as_the_contract_has_it() -> None:
@@ -196,8 +196,8 @@ def test_the_table_fits_eighty_columns_and_says_the_sentence_first(status: str) 
 
 
 def test_the_table_says_of_each_pattern_how_often_it_was_kept(log: Path) -> None:
-    row = next(line for line in detect(log).stdout.splitlines() if line.startswith("Has Gym"))
-    gym = next(p for p in patterns(log) if p["statement"].startswith("Has Gym"))
+    row = next(line for line in detect(log).stdout.splitlines() if line.startswith("Gym on"))
+    gym = next(p for p in patterns(log) if p["statement"].startswith("Gym on"))
     assert row.split()[-3:] == [
         f"{gym['confidence']:.2f}",
         f"{gym['support']}/{gym['opportunities']}",
@@ -242,7 +242,7 @@ def test_as_of_sees_nothing_of_what_came_later(tmp_path: Path) -> None:
 def test_a_habit_fades_when_the_evaluation_is_later_than_the_log(log: Path) -> None:
     def gym(*options: str) -> dict[str, Any]:
         found = patterns(log, "--status", "all", *options)
-        return next(p for p in found if p["statement"] == "Has Gym at 07:00 on weekdays")
+        return next(p for p in found if p["statement"] == "Gym on weekdays at 07:00")
 
     now, later = gym(), gym("--as-of", "2026-06-01")
     assert (now["status"], later["status"]) == ("confirmed", "expired")
@@ -423,7 +423,7 @@ def test_wrong_input_is_one_clear_line(
         ([], "Missing argument 'SOURCE…'"),
         (["x.ics", "--format", "xml"], "'xml' is not one of 'table', 'json', 'ndjson', 'markdown'"),
         (["x.ics", "--status", "dead"], "'dead' is not one of 'confirmed', 'tracking', 'expired', 'all'"),
-        (["x.ics", "--type", "habit"], "'habit' is not one of 'temporal', "),
+        (["x.ics", "--type", "habit"], "unknown pattern type 'habit'; there are temporal, "),
         (["x.ics", "--sinse", "2026-01-01"], "No such option '--sinse'.*--since"),
     ],
 )

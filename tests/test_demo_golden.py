@@ -166,7 +166,7 @@ PLANTED = (
 )
 
 CONSEQUENCES = (
-    "Has Focus block at 10:10 on weekdays",  # 20 to 55 minutes after the stand-up
+    "Focus block on weekdays at 10:10",  # 20 to 55 minutes after the stand-up
     "Prefers 50–60-minute gym events",  # 50, 55 or 60, whatever else lasts
     "Prefers 45–60-minute interview events",  # 45 or 60
     "Prefers Courtyard for 1:1 Wanda / Maya events",  # the place of the second of the two series
@@ -212,14 +212,14 @@ def test_what_stopped_is_not_confirmed_in_other_words() -> None:
 
 
 def test_the_habit_that_moved_names_the_one_that_took_its_place() -> None:
-    by_clock = {p["rule"]["time"]: p for p in found() if p["statement"].startswith("Has Reading hour at ")}
+    by_clock = {p["rule"]["time"]: p for p in found() if p["statement"].startswith("Reading hour daily at ")}
     assert by_clock["20:00"]["superseded_by"] == by_clock["22:00"]["id"]
     assert by_clock["20:00"]["last_seen"] < "2026-04-13" <= by_clock["22:00"]["first_seen"]
 
 
 def test_days_away_are_no_opportunities() -> None:
     """Every day but the ten away, 14 to 23 May."""
-    (walk,) = (p for p in found() if p["statement"] == "Has evening walk at 19:05 every day")
+    (walk,) = (p for p in found() if p["statement"] == "Evening walk daily at 19:05")
     assert walk["opportunities"] == 177 - 10
 
 

@@ -115,7 +115,7 @@ def test_a_day_with_something_all_day_is_not_avoided() -> None:
                 "calendar", "created", local=midnight + timedelta(minutes=minute), tz="UTC", features={}
             )
     found = evaluate(observations(records)).filter(type="avoidance", status="confirmed")
-    assert "Never has events on Saturdays" not in found.get_column("statement").to_list()
+    assert "No events on Saturdays" not in found.get_column("statement").to_list()
 
 
 def test_everybody_in_turn_is_nobody_in_particular() -> None:

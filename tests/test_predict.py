@@ -129,8 +129,8 @@ def test_an_hour_after_midnight_belongs_to_the_day_before_for_night_owls() -> No
     assert [f"{p.at:%a %H:%M}" for p in found] == ["Tue 01:00"]
 
 
-@pytest.mark.parametrize("changes", [{"status": "tracking"}, {"status": "expired"}, {"source": "explicit"}])
-def test_only_what_is_confirmed_and_was_observed_is_expected(changes: dict[str, object]) -> None:
+@pytest.mark.parametrize("changes", [{"status": "tracking"}, {"status": "expired"}])
+def test_only_what_is_confirmed_is_expected(changes: dict[str, object]) -> None:
     assert predictions(believed({}, TEA), TEA, END, 7, Settings())
     assert predictions(believed({}, TEA, **changes), TEA, END, 7, Settings()) == []
 
