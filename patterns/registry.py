@@ -154,7 +154,7 @@ def rule_of(type: str, rule: Mapping[str, object] | str) -> Rule:
 
 
 def _not_a(type: str) -> str:
-    return f"not {'an' if type[0] in 'aeiou' else 'a'} {type} rule"
+    return f"`rule` is not {'an' if type[0] in 'aeiou' else 'a'} {type} rule"
 
 
 def _parsed(type: str, text: str) -> object:

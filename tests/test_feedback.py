@@ -154,13 +154,13 @@ def test_an_end_in_the_past_is_refused(diary: Diary) -> None:
 @pytest.mark.parametrize(
     ("type", "rule", "message"),
     [
-        ("preference", {"where": {}, "feature": "drink"}, "has either a value, or min and max"),
-        ("preference", {"where": {}, "feature": "size", "min": 3.0, "max": 1.0}, "has either a value"),
+        ("preference", {"where": {}, "feature": "drink"}, "value: Field required"),
+        ("preference", {"where": {}, "feature": "size", "min": 3.0, "max": 1.0}, "min is not above max"),
         ("preference", {"where": {}, "feature": "drink", "value": "tea", "more": 1}, "more: Extra inputs"),
         (
             "temporal",
             {"where": {}, "rrule": "FREQ=SECONDLY", "time": "07:00", "tolerance_minutes": 5},
-            "rrule: is no",
+            "FREQ is one of",
         ),
         (
             "temporal",
@@ -173,13 +173,13 @@ def test_an_end_in_the_past_is_refused(diary: Diary) -> None:
             r"days\.0: Input should",
         ),
         ("workflow", {"steps": [{}], "within_minutes": 5}, "steps: List should"),
-        ("relationship", {"where": {}, "feature": "cc", "value": ""}, "value: String should"),
+        ("relationship", {"where": {}, "feature": "cc", "value": 5}, "value: Input should"),
     ],
 )
 def test_a_rule_that_is_none_is_refused_in_words(
     diary: Diary, type: PatternType, rule: dict[str, object], message: str
 ) -> None:
-    with pytest.raises(SettingError, match=f"--rule is no {type} rule: {message}"):
+    with pytest.raises(SettingError, match=rf"`rule` is not an? {type} rule: {message}"):
         diary.store.remember("does so", type, rule=rule)
 
 
@@ -449,8 +449,12 @@ def test_words_on_the_command_line(tmp_path: Path) -> None:
     ("words", "status", "message"),
     [
         (["remember"], 2, "Missing argument 'TEXT'"),
-        (["remember", "x", "--type", "habit"], 2, "'habit' is not one of"),
-        (["remember", "x", "--rule", "{"], 1, "Error: --rule is no preference rule: Invalid JSON"),
+        (["remember", "x", "--type", "habit"], 2, "unknown pattern type 'habit'"),
+        (
+            ["remember", "x", "--rule", "{"],
+            1,
+            "Error: --rule is not a preference rule: unexpected end of data",
+        ),
         (["remember", "x", "--until", "soon"], 1, "Error: --until takes a date or time"),
         (["dismiss", "zzz"], 1, "Error: user 'me' has no pattern with an id that begins with 'zzz'"),
         (

@@ -87,7 +87,7 @@ def test_what_is_tracked_says_what_it_lacks(found: Detection, page: html.HtmlEle
 
 
 def test_the_evidence_of_a_pattern_unfolds(found: Detection, page: html.HtmlElement) -> None:
-    swim = next(p for p in found.confirmed if "Swim at" in p.statement)
+    swim = next(p for p in found.confirmed if "Swim on" in p.statement)
     card = next(c for c in page.xpath("//details[@class='card']") if swim.statement in said(c))
     assert card.xpath(".//svg[@class='hb-strip']")
     assert '"rrule": "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR"' in said(card)
@@ -121,7 +121,7 @@ def test_the_timetable_has_each_habit_on_its_days(found: Detection) -> None:
 
 
 def test_what_follows_the_month_stands_beside_the_week(found: Detection) -> None:
-    swim = next(p for p in found.confirmed if "Swim at" in p.statement)
+    swim = next(p for p in found.confirmed if "Swim on" in p.statement)
     monthly = swim.model_copy(update={"rule": {**swim.rule, "rrule": "FREQ=MONTHLY;BYMONTHDAY=1"}})
     assert timetable([monthly]).beyond == (swim.statement,)
     assert not timetable([])
@@ -129,7 +129,7 @@ def test_what_follows_the_month_stands_beside_the_week(found: Detection) -> None
 
 
 def test_what_was_confirmed_lately_is_new(found: Detection) -> None:
-    swim = next(p for p in found.confirmed if "Swim at" in p.statement)
+    swim = next(p for p in found.confirmed if "Swim on" in p.statement)
     assert swim.confirmed_at is not None
     confirmed = swim.confirmed_at.replace(tzinfo=None)
     for days, new in ((1, [f"confirmed on {confirmed.day} {confirmed:%B}"]), (29, [])):
@@ -400,7 +400,16 @@ def test_the_report_of_the_store_is_that_of_its_observations(tmp_path: Path) -> 
     with Store(place) as store:
         store.add(PERSON.observations)
     output = tmp_path / "habits.html"
-    arguments = ["report", "--db", place, "-o", str(output), "--as-of", PERSON.as_of.isoformat()]
+    arguments = [
+        "report",
+        "--db",
+        place,
+        "-o",
+        str(output),
+        "--as-of",
+        PERSON.as_of.isoformat(),
+        "--all-users",
+    ]
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 0, result.output
     expected = detect_in_frame(PERSON.observations, as_of=PERSON.as_of)
