@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import doctest
 import re
+import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
 import patterns.settings
+import pipelines.habitus
 from patterns.inference.significance import CERTAINTY
 from patterns.registry import PATTERN_TYPES, kind_of
 from pipelines import detect
@@ -32,6 +34,8 @@ def pages_with(language: str) -> list[str]:
 def test_the_python_examples_of_a_page_run(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """In their order, in one session, from the root of the repository."""
     monkeypatch.chdir(ROOT)
+    # In a checkout that was installed before `habitus` became a package, its name is not known.
+    monkeypatch.setitem(sys.modules, "habitus", pipelines.habitus)
     test = doctest.DocTestParser().get_doctest("\n".join(blocks(page, "pycon")), {}, page, page, 0)
     assert test.examples
     printed: list[str] = []
