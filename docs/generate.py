@@ -21,6 +21,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from observations.ingest.registry import READERS
+from patterns.registry import rule_of
 from patterns.settings import Settings
 from pipelines.cli import config
 from pipelines.cli.main import all_commands
@@ -180,6 +181,49 @@ def detect_arguments() -> str:
     return table(("argument", "meaning"), rows)
 
 
+RULES = (
+    (
+        "temporal",
+        '{"where": {"type": "calendar", "title": "Gym"}, "rrule": "FREQ=WEEKLY;BYDAY=MO,WE", "time": "07:00", "tolerance_minutes": 10}',
+    ),
+    ("temporal", '{"where": {"type": "calendar", "title": "Cleaning"}, "rrule": "FREQ=WEEKLY;BYDAY=SA"}'),
+    (
+        "temporal",
+        '{"where": {"type": "calendar", "title": "Walk"}, "rrule": "FREQ=DAILY", "times": ["07:00", "18:00"], "tolerance_minutes": 15}',
+    ),
+    ("temporal", '{"where": {"type": "calendar", "title": "Run"}, "per": "week", "min": 2, "max": 4}'),
+    (
+        "preference",
+        '{"where": {"type": "calendar", "title": "Interview"}, "feature": "location", "value": "Room 2"}',
+    ),
+    (
+        "preference",
+        '{"where": {"type": "calendar", "title": "Gym"}, "feature": "duration_minutes", "max": 45}',
+    ),
+    (
+        "workflow",
+        '{"steps": [{"type": "command", "command": "git pull"}, {"type": "command", "command": "make test"}], "within_minutes": 10}',
+    ),
+    (
+        "relationship",
+        '{"where": {"type": "email", "action": "sent"}, "feature": "cc", "value": "sarah@example.com"}',
+    ),
+    (
+        "avoidance",
+        '{"where": {"type": "calendar"}, "days": ["friday"], "from": "12:00", "to": "18:00", "since": "2026-03-01"}',
+    ),
+)
+"""Rules of several shapes, as the contract writes them."""
+
+
+def rule_examples() -> str:
+    """Some rules, and their sentences."""
+    return table(
+        ("type", "rule", "statement"),
+        ((type, f"`{rule}`", rule_of(type, rule).sentence()) for type, rule in RULES),
+    )
+
+
 PARTS: dict[str, Callable[..., str]] = {
     "commands": command_table,
     "command-sections": command_sections,
@@ -188,6 +232,7 @@ PARTS: dict[str, Callable[..., str]] = {
     "settings-file": settings_file_table,
     "api": api_table,
     "detect-arguments": detect_arguments,
+    "rule-examples": rule_examples,
 }
 
 
