@@ -84,13 +84,16 @@ class AvoidanceRule(SubjectRule):
     @property
     def reach(self) -> timedelta:
         """The slot so far: a day breaks it once."""
-        return timedelta(days=2)
+        return timedelta(days=3)
 
     def outcomes(self, event: Event, before: Sequence[Event] = ()) -> tuple[bool, ...]:
         """Broken by the first matching event in the slot of a day. That a slot stayed empty, only its end tells."""
         days = [day for day in self._slot_days(event) if self._is_due(day)]
-        earlier = {day for one in before for day in self._slot_days(one)} if days else set()
-        return (False,) * sum(day not in earlier for day in days)
+        if not days:
+            return ()
+        broken = {day for one in before for day in self._slot_days(one)}
+        active = {one.day(self.begins) for one in (*before, event)}
+        return (False,) * sum(day in active and day not in broken for day in days)
 
     def _slot_days(self, event: Event) -> list[date]:
         """The days in whose slot the event lies."""
@@ -170,9 +173,12 @@ def _recorded(log: RuleLog, begins: int, user: Ints, rules: Sequence[AvoidanceRu
     """(rules,) the first and the last day with any event of the type: before and after, nothing is avoided."""
     types = [{name: value for name, value in rule.where.items() if name == "type"} for rule in rules]
     rule, event = log.matches(user, types)
-    day = log.days(begins).day[event]
+    days, high = log.days(begins), np.array([own.slot[1] for own in rules], dtype=np.int64)
+    # An event after midnight may lie in the slot of the day before, which then was recorded, too.
+    day = days.day[event]
+    before = day - (days.minute[event] + MINUTES_PER_DAY < high[rule])
     first = np.full(len(rules), np.iinfo(np.int64).max)
     last = np.full(len(rules), np.iinfo(np.int64).min)
-    np.minimum.at(first, rule, day)
+    np.minimum.at(first, rule, before)
     np.maximum.at(last, rule, day)
     return first, last

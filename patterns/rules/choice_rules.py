@@ -61,7 +61,7 @@ class ChoiceRule(SubjectRule):
     @property
     def reach(self) -> timedelta:
         """The day so far, where only its first event counts."""
-        return timedelta(days=1) if self.which else timedelta()
+        return timedelta(days=2) if self.which else timedelta()
 
     def outcomes(self, event: Event, before: Sequence[Event] = ()) -> tuple[bool, ...]:
         """An event in the context settles one opportunity; the last one of a day only its end settles."""

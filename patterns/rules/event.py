@@ -24,12 +24,20 @@ class Event:
         local: the wall clock.
         timed: True if it has a time of day; an all-day event has none.
         fields: type, action and features by name; a name that has values of two kinds has both.
+        at: the instant, aware; None if only the wall clock is known.
 
     """
 
     local: datetime
     timed: bool
     fields: Mapping[str, tuple[object, ...]]
+    at: datetime | None = None
+
+    def since(self, earlier: Event) -> timedelta:
+        """The time that passed since an earlier event: between instants where both are known, else between wall clocks."""
+        if self.at is not None and earlier.at is not None:
+            return self.at - earlier.at
+        return self.local - earlier.local
 
     def matches(self, where: Where) -> bool:
         """True if the event meets every condition (`patterns.rules.where`)."""
@@ -68,10 +76,10 @@ def events_of(frame: pl.DataFrame) -> Iterator[Event]:
     """
     columns = [name for name in frame.columns if name not in _NOT_FEATURES or name == "kind:text"]
     names = [split_column(name)[0] if ":" in name else name for name in columns]
-    for local, *values in frame[["local", *columns]].iter_rows():
+    for at, local, *values in frame[["at", "local", *columns]].iter_rows():
         fields: dict[str, tuple[object, ...]] = {}
         for name, value in zip(names, values, strict=True):
             if value is not None:
                 fields[name] = (*fields.get(name, ()), value)
         lasts_all_day = any(value is True for value in fields.get("all_day", ()))
-        yield Event(local, not lasts_all_day, fields)
+        yield Event(local, not lasts_all_day, fields, at)

@@ -124,8 +124,8 @@ class TemporalRule(SubjectRule):
 
     @property
     def reach(self) -> timedelta:
-        """The day so far: it is kept once."""
-        return timedelta(days=1)
+        """The day so far, which is kept once; a day is longer than 24 hours where clocks go back or the person travels."""
+        return timedelta(days=2)
 
     def outcomes(self, event: Event, before: Sequence[Event] = ()) -> tuple[bool, ...]:
         """Kept by the first event of a due day that counts; `which: first` is settled by the first of the day.

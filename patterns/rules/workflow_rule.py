@@ -97,7 +97,7 @@ class WorkflowRule(Rule):
         place = begun
         for step in steps[1:]:
             found = next((later for later in range(place + 1, len(run)) if run[later].matches(step)), None)
-            if found is None or run[found].local - run[place].local > self.within:
+            if found is None or run[found].since(run[place]) > self.within:
                 return None
             place = found
         return place

@@ -145,16 +145,16 @@ def _settled(connection: Connection, rule: Rule, row: Mapping[str, Any], event: 
     may_settle = event.matches(rule.judged) if isinstance(rule, WorkflowRule) else bool(rule.outcomes(event))
     if not may_settle:
         return ()
-    before = list(_before(connection, row, event, rule.reach)) if rule.reach else []
+    before = list(_before(connection, row, rule.reach)) if rule.reach else []
     return rule.outcomes(event, before)
 
 
-def _before(connection: Connection, row: Mapping[str, Any], event: Event, span: timedelta) -> Iterator[Event]:
+def _before(connection: Connection, row: Mapping[str, Any], span: timedelta) -> Iterator[Event]:
     """The person's observations within `span` before the event."""
     person = read_people(connection, people.c.name == row["user_id"])
     frame = read_observations(connection, person, row["at"], since=row["at"] - span)
-    frame = frame.filter(pl.col("id") != row["id"], pl.col("actor") == "user").sort("at", "id")
-    yield from (one for one in events_of(with_features(frame)) if one.local <= event.local)
+    earlier = (pl.col("at") < row["at"]) | ((pl.col("at") == row["at"]) & (pl.col("id") < row["id"]))
+    yield from events_of(with_features(frame.filter(earlier, pl.col("actor") == "user").sort("at", "id")))
 
 
 def _timestamp(row: Mapping[str, Any]) -> str:
