@@ -161,7 +161,9 @@ def test_what_is_no_further_evidence_says_nothing(store: Store, new: pl.DataFram
 
 
 def test_a_due_day_is_kept_once(store: Store) -> None:
-    believe(store, "temporal", STANDUP, last_seen="2026-03-04T07:59:00+00:00")
+    """The first standup of the day kept it; a second one, more than an hour later, is no further support."""
+    store.add(seen("calendar", "2026-03-04 07:59", title="Standup"))
+    believe(store, "temporal", {**STANDUP, "tolerance_minutes": 90}, last_seen="2026-03-04T07:59:00+00:00")
     assert answer(store, seen("calendar", "2026-03-04 09:05", title="Standup")) == []
 
 
