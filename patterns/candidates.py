@@ -1,4 +1,4 @@
-"""What a detector hands on: candidates, each with its rule, its null and its trials.
+"""What a detector proposes: candidates, each with its rule, its null model and its trials.
 
 A *trial* is one opportunity whose outcome is known: a due day that is over, an event that has the feature, a
 first step whose minutes have passed, a slot on a day of activity. Everything after the detectors (significance,
@@ -64,7 +64,7 @@ class Trials:
     def votes(self) -> Flags:
         """(trials,) which count as evidence: each that comes an hour or more after the last that did.
 
-        An import of fifty meetings in a minute is one decision, not fifty. What comes later never changes whether
+        An import of fifty meetings in a minute is one decision, not fifty. Later trials never change whether
         an earlier trial counts.
         """
         axis = self.local - (self.local.min() if len(self.local) else 0)

@@ -37,7 +37,7 @@ def evaluate(
         observations: an observation frame (`observations.schema`), in any order, repeated or not.
         as_of: the evaluation time, aware; what is later does not count. None: each person's newest observation.
         settings: the contract's constants.
-        kinds: which pattern types to look for; later detectors are told what the earlier ones account for.
+        kinds: which pattern types to look for; later detectors get the events that the earlier ones account for.
 
     Returns:
         Sorted by person, status (confirmed, tracking, expired), confidence downwards, and id.
@@ -66,7 +66,7 @@ class Found:
 
 
 def find(log: Log, settings: Settings, kinds: Sequence[PatternKind] = KINDS) -> list[Found]:
-    """What each detector finds in a log, each thing said once."""
+    """What each detector finds in a log, without patterns that only repeat another one."""
     if not len(log):
         return []
     judged = judge(log, settings, kinds)

@@ -1,6 +1,6 @@
 """Explain: everything behind each pattern, opportunity by opportunity.
 
-``evaluate`` says what is believed; ``explain`` says why, how it came to that, and what would change it. The same
+``evaluate`` returns the patterns; ``explain`` returns what they rest on, their history, and what would change them. The same
 candidates are folded once more, and what the fold saw on its way is kept::
 
     candidates ─► fold ─► patterns          what is believed
@@ -35,7 +35,7 @@ OPPORTUNITIES: Mapping[str, pl.DataType] = {
     "user_id": pl.String(),
     "local": pl.Datetime("us"),  # the person's wall clock at which the outcome was known
     "kept": pl.Boolean(),
-    "observation": pl.String(),  # what shows it; null where nothing does
+    "observation": pl.String(),  # the observation that shows it; null if there is none
     "episode": pl.Int64(),  # 0 the first
     "confidence": pl.Float64(),  # right after it
 }
@@ -46,25 +46,25 @@ JOURNAL: Mapping[str, pl.DataType] = {
     "user_id": pl.String(),
     "at": pl.String(),  # RFC 3339
     "local": pl.Datetime("us"),
-    "before": pl.String(),  # null where an episode begins
+    "before": pl.String(),  # null at the beginning of an episode
     "after": pl.String(),
     "reason": pl.String(),
     "confidence": pl.Float64(),
     "support": pl.Int64(),
     "opportunities": pl.Int64(),
-    "observation": pl.String(),  # null where time alone did it
+    "observation": pl.String(),  # null if only time passed
 }
 """The frame of transitions: one row a change of status, sorted by pattern and time."""
 
 OUTLOOK: Mapping[str, pl.DataType] = {
     "pattern_id": pl.String(),
     "user_id": pl.String(),
-    "next_due": pl.Datetime("us"),  # wall clock; null where it is expired
+    "next_due": pl.Datetime("us"),  # wall clock; null if the pattern is expired
     "if_kept": pl.String(),  # status after one more support at that time
     "if_missed": pl.String(),  # status after one more miss
     "expires": pl.Datetime(
         "us"
-    ),  # wall clock at which it expires unless seen; null where it is or never does
+    ),  # wall clock at which it expires unless seen; null if it is expired or never expires
     "null_rate": pl.Float64(),  # how often one trial would be kept by chance
     "allowed": pl.Float64(),  # the p-value that it must not exceed, after correction
 }
@@ -98,7 +98,7 @@ def explain(
 
     Args:
         observations, as_of, settings: as for `patterns.evaluate.evaluate`.
-        only: ids of the patterns that are asked for; all of them if null.
+        only: ids of the patterns that are asked for; all of them if None.
 
     Raises:
         SchemaError: `observations` is no observation frame.
@@ -206,7 +206,7 @@ def _outlook(
 
 
 def _clock(log: Log, local: Ints) -> pl.Series:
-    """The wall clock of times counted from when the day begins; null for `NEVER`."""
+    """The wall clock of times counted from the beginning of the day; null for `NEVER`."""
     never = local == NEVER
     shown = np.where(never, 0, local) + log.day_starts_at * MICROSECONDS_PER_HOUR
     return pl.Series(shown).cast(pl.Datetime("us")).set(pl.Series(never), None)

@@ -50,7 +50,7 @@ class Pattern(BaseModel):
     evidence: tuple[str, ...] = Field(max_length=20)
     superseded_by: str | None = None
     source: Literal["observed", "declared", "explicit"] = "observed"
-    # Only where the person has said something themselves: `pipelines.memory.feedback`.
+    # Only if the person gave feedback (`pipelines.memory.feedback`).
     words: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
 

@@ -169,14 +169,14 @@ def worth_showing(candidates: Candidates, standing: Standing) -> Ints:
 
 
 def was_confirmed(standing: Standing) -> Flags:
-    """(candidates,) whether each was confirmed at any time."""
+    """(candidates,) True if the candidate was confirmed at any time."""
     answer = np.zeros(len(standing.status), dtype=np.bool_)
     answer[[t.candidate for t in standing.transitions if t.after is Status.confirmed]] = True
     return answer
 
 
 def pattern_ids(users: Sequence[str], type: str, rules: Sequence[Rule], origins: Sequence[str]) -> list[str]:
-    """The ids of patterns; where two would have the same (two slots avoided on the same days), they are told apart.
+    """The ids of patterns; where two would be the same (two slots avoided on the same days), the second gets another one.
 
     The one whose hours come first keeps the plain id.
     """

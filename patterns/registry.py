@@ -40,7 +40,7 @@ class PatternKind:
         budget: its share of the promised rate of false confirmations; the shares sum to one.
         heading: the title of its section in a report.
         about: one line below that title.
-        tells_when: True if its patterns say when an event happens, so that what they account for is no background
+        tells_when: True if its patterns say when an event happens: the events they account for are not background
             for the detectors after it.
     """
 
@@ -97,9 +97,9 @@ KINDS: tuple[PatternKind, ...] = (
         about="hours and days without something",
     ),
 )
-"""In the order in which the detectors run: a detector is told what those before it account for.
+"""In the order in which the detectors run: each gets the events that those before it account for.
 
-What happens is soon told from chance; that something never does, only slowly: so half of the error rate is for absence.
+Evidence that something happens accumulates fast, evidence that it never does slowly: half of the error rate is for absence.
 """
 
 assert abs(sum(kind.budget for kind in KINDS) - 1) < 1e-9, "the budgets sum to one"
@@ -134,7 +134,7 @@ def rule_of(type: str, rule: Mapping[str, object] | str) -> Rule:
         rule: the JSON object, or its text.
 
     Raises:
-        SettingError: it is no rule of that type; says which field is wrong.
+        SettingError: it is not a rule of that type; the message names the field.
 
     >>> rule_of("preference", '{"where": {}, "feature": "drink", "value": "tea"}').sentence()
     'Prefers drink tea'

@@ -71,7 +71,7 @@ def test_occasions_are_counted_down() -> None:
 def test_what_the_missing_occasions_will_bring_anyway_is_not_said() -> None:
     """Two more would tell it from chance; three are missing, so nothing is said of two."""
     assert lacks("xx", null=0.3) == ["3 more Tuesdays"]
-    assert lacks("xx", null=0.5) == ["about 5 more Tuesdays to tell it from chance"]
+    assert lacks("xx", null=0.5) == ["about 5 more Tuesdays to rule out chance"]
 
 
 def test_occasions_of_other_types_have_their_own_names() -> None:
@@ -87,23 +87,26 @@ def test_confirmed_and_expired_lack_nothing() -> None:
 
 
 def test_what_is_kept_half_the_time_says_so() -> None:
-    assert lacks("x." * 6 + "x") == ["kept 7 of 13 times: not surely more than 60%"]
+    assert lacks("x." * 6 + "x") == ["kept 7 of 13 times: not reliably more than 60%"]
 
 
 def test_what_is_hardly_more_than_chance_says_so() -> None:
     (words,) = lacks("x" * 6, null=0.95)
-    assert words == "too close to what chance would do: 100% against 95%"
+    assert words == "too close to chance: 100% against 95%"
 
 
 def test_what_needs_more_to_tell_it_from_chance_says_how_many() -> None:
     (words,) = lacks("xxxxxx", null=0.5, hypotheses=100.0)
-    needed = int(re.fullmatch(r"about (\d+) more Tuesdays? to tell it from chance", words)[1])  # type: ignore[index]
+    needed = int(re.fullmatch(r"about (\d+) more Tuesdays? to rule out chance", words)[1])  # type: ignore[index]
     assert lacks("x" * (6 + needed), null=0.5, hypotheses=100.0) == []
     assert lacks("x" * (5 + needed), null=0.5, hypotheses=100.0) != []
 
 
 def test_what_will_never_be_told_from_chance_says_that() -> None:
-    assert lacks("x." * 20 + "x", null=0.4, hypotheses=1e30)[-1] == "cannot be told from chance at this rate"
+    assert (
+        lacks("x." * 20 + "x", null=0.4, hypotheses=1e30)[-1]
+        == "not distinguishable from chance at this rate"
+    )
 
 
 def test_when_all_is_there_but_confidence_it_says_the_figures() -> None:
@@ -137,7 +140,7 @@ def test_about_so_many_more_is_the_least_that_is_enough(
 ) -> None:
     """Counted out: at the present rate, one fewer would not be significant."""
     words = lacks("x" * (support - 1) + "." * misses + "x", null, hypotheses)
-    said = [re.fullmatch(r"about (\d+) more Tuesdays? to tell it from chance", word) for word in words]
+    said = [re.fullmatch(r"about (\d+) more Tuesdays? to rule out chance", word) for word in words]
     needed = next((int(match[1]) for match in said if match), None)
     if needed is None:
         assert is_confirmable(support, misses, null, hypotheses, max(5 - support, 0))

@@ -194,9 +194,9 @@ def test_what_one_more_time_would_confirm_comes_first(found: Detection) -> None:
 def test_what_lacks_little_comes_before_what_chance_explains(found: Detection) -> None:
     lacks = {
         "few": ("2 more Tuesdays",),
-        "many": ("about 40 more days to tell it from chance",),
-        "seldom": ("kept 5 of 9 times: not surely more than 60%",),
-        "chance": ("too close to what chance would do: 100% against 93%",),
+        "many": ("about 40 more days to rule out chance",),
+        "seldom": ("kept 5 of 9 times: not reliably more than 60%",),
+        "chance": ("too close to chance: 100% against 93%",),
     }
     tracked = [_changed(found, id=id, status="tracking", lacks=said) for id, said in lacks.items()]
     assert [p.id for p in nearly_confirmed(found.explanation, tracked[::-1])] == list(lacks)

@@ -1,4 +1,4 @@
-"""What a candidate still lacks, in words: the honest alternative to a guess."""
+"""The criteria for confirmation that a tracked pattern does not meet yet, in words."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from patterns.inference.significance import allowed, binomial_tail, surely_above
 from patterns.settings import Settings
 
 _HORIZON = 400
-"""How many more supports are looked ahead before saying that more of the same will not do."""
+"""The most further supports that are considered before more of the same is hopeless."""
 
 
 def lacking(candidates: Candidates, standing: Standing, chosen: Ints, settings: Settings) -> list[list[str]]:
-    """For each chosen candidate what it lacks; nothing where it is not tracking."""
+    """The unmet criteria of each chosen candidate; empty if it is not tracking."""
     of = chosen[standing.status[chosen] == Status.tracking]
     support, opportunities = standing.vote_support[of], standing.vote_opportunities[of]
     rate = support / np.maximum(opportunities, 1.0)
@@ -38,7 +38,7 @@ def lacking(candidates: Candidates, standing: Standing, chosen: Ints, settings: 
 def _lacks(
     candidates: Candidates, standing: Standing, c: int, needed: int | None, usual: bool, settings: Settings
 ) -> list[str]:
-    """What a tracked candidate lacks; `needed` is how many more supports tell it from chance."""
+    """The unmet criteria of a tracked candidate; `needed` is the number of further supports that make it significant."""
     one, many = candidates.rules[c].unit
     support, opportunities = float(standing.vote_support[c]), float(standing.vote_opportunities[c])
     rate, null = support / max(opportunities, 1.0), float(candidates.null_rate[c])
@@ -50,13 +50,13 @@ def _lacks(
         words.append(f"{missing} more {one if missing == 1 else many}")
     if not usual and missing == 0:
         kept = f"kept {standing.support[c]} of {standing.opportunities[c]} times"
-        words.append(f"{kept}: not surely more than {settings.usual_rate:.0%}")
+        words.append(f"{kept}: not reliably more than {settings.usual_rate:.0%}")
     if not distinct:
-        words.append(f"too close to what chance would do: {rate:.0%} against {null:.0%}")
+        words.append(f"too close to chance: {rate:.0%} against {null:.0%}")
     elif to_tell is None:
-        words.append("cannot be told from chance at this rate")
+        words.append("not distinguishable from chance at this rate")
     elif to_tell > missing:
-        words.append(f"about {to_tell} more {one if to_tell == 1 else many} to tell it from chance")
+        words.append(f"about {to_tell} more {one if to_tell == 1 else many} to rule out chance")
     if not words:
         words.append(f"confidence {standing.confidence[c]:.2f} of {settings.confirmation_threshold:g}")
     return words
@@ -65,7 +65,7 @@ def _lacks(
 def _until_significant(
     support: Floats, opportunities: Floats, rate: Floats, null: Floats, allowed: Floats
 ) -> Ints:
-    """(n,) how many more supports, kept at the present rate, until each is significant; `_HORIZON` if not foreseeable.
+    """(n,) how many more supports, kept at the present rate, until each is significant; `_HORIZON` if more are needed.
 
     Found by bisection: kept at a rate above the null's, the tail falls with every support.
     """

@@ -1,1 +1,1 @@
-"""Rules: what a pattern says, for machines."""
+"""Rules: one class for each shape of rule in the contract (section 3)."""

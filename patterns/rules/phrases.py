@@ -1,8 +1,8 @@
 """Phrases: what the subject of a rule, and the values in it, are called in a sentence.
 
-A rule holds names of fields and their values, and nothing of their grammar: whether "music" has a plural, or what the
-verb of "opened" is. Where the type and the action are known (those that the readers write) they are said as a person
-would; any other is said in words that fit all: "music events", "has door opened".
+A rule holds the names of fields and their values, but not their grammar: if "music" has a plural, or which verb belongs
+to "opened". Types and actions that the readers write have words of their own; all others get words that fit any:
+"music events", "door opened".
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _USUAL = {
     "web": "visited",
     "editor": "edited",
 }
-"""What is done with things of a type unless a rule says otherwise."""
+"""The usual action of a type, which needs no words."""
 
 _SAYS_NOTHING = ("happened", "recorded")
 """Actions that readers write where a log has none."""
@@ -76,7 +76,7 @@ def does(where: Where, *, once: bool = False, in_full: bool = False) -> str:
     Args:
         where: what the events have in common.
         once: one of them, where the rule does not name it: "has an event" and not "has events".
-        in_full: a class is said with its noun: "has planning events" and not "has planning".
+        in_full: add the noun to a class: "has planning events" and not "has planning".
 
     >>> does({"type": "calendar", "title": "Gym"}), does({"type": "email", "action": "sent", "labels": "legal"})
     ('has Gym', 'sends legal mail')
@@ -115,7 +115,7 @@ def things(where: Where) -> str:
 
 
 def _action(where: Where) -> str:
-    """What is done, in the word of the rule; "" where that goes without saying."""
+    """The action in words; empty if it is the usual one."""
     kind = _kind(where)
     action = _said(where["action"]) if "action" in where else _USUAL.get(kind, "")
     silent = action in _SAYS_NOTHING or kind == "process" or (kind, action) == ("calendar", "created")
@@ -196,7 +196,7 @@ def _when(where: Where) -> str:
 
 
 def is_place(feature: str) -> bool:
-    """Whether things happen in the values of this feature."""
+    """True if the values of this feature are places."""
     return feature in _PLACES
 
 
@@ -292,7 +292,7 @@ def relationship_sentence(where: Where, feature: str, person: str) -> str:
     'CCs sarah@example.com on legal mail'
     """
     person = on_one_line(person)
-    # "writes to" and "gets" say already which way the mail goes.
+    # "writes to" and "gets" already name the direction.
     either_way = things({field: value for field, value in where.items() if field != "action"})
     match feature, where.get("action"):
         case "cc", "received":
@@ -327,7 +327,7 @@ def number(value: float) -> str:
 
 
 def band(low: float | None, high: float | None) -> str:
-    """From low to high; said once where nothing is between them, and with one bound where the other is open.
+    """A band of numbers; one number if both bounds are equal, one bound if the other is open.
 
     >>> band(25, 35), band(30, 30), band(-5, 5), band(None, 45)
     ('25–35', '30', '-5 to 5', 'at most 45')

@@ -42,7 +42,7 @@ def on_days(names: Sequence[str]) -> str:
 
 
 def days_in_words(days: Sequence[str], hours: str = "") -> str:
-    """The days of a slot or a context, then its hours; what holds every day is said without days.
+    """The days of a slot or a context, then its hours; without days if it is every day.
 
     >>> days_in_words(["friday"], "after 12:00"), days_in_words(list(WEEKDAYS), "before 09:00")
     ('on Fridays after 12:00', 'before 09:00')

@@ -103,7 +103,7 @@ class Recurrence:
         return _price(self.family, self.labels)
 
     def due(self, day: Ints) -> Flags:
-        """(days,) whether each day is due."""
+        """(days,) True if the day is due."""
         due: Flags = np.isin(label_days(self.family, day), self.labels)
         return due
 
@@ -126,7 +126,7 @@ class Recurrence:
 
     @property
     def needs_start(self) -> bool:
-        """Whether the RFC 5545 text means something only with a first date."""
+        """True if the RFC 5545 text needs a first date."""
         return self.family.interval > 1
 
     def next_due(self, day: Ints) -> Ints:
@@ -191,7 +191,7 @@ for _number, _rule in enumerate(RULES):
 
 
 def are_due(rule: Ints, day: Ints) -> Flags:
-    """(n,) whether each rule, an index into `RULES`, is due on each day; rule -1 never is."""
+    """(n,) True if the rule, an index into `RULES`, is due on the day; rule -1 never is."""
     answer = np.zeros(len(rule), dtype=np.bool_)
     family = np.where(rule >= 0, _FAMILY[rule], -1)
     for number in distinct(family).tolist():
@@ -304,10 +304,10 @@ def _has_days_off(inside: Ints, due: Ints, hits: Floats, days: Floats) -> Flags:
 
 
 def _was_seen(rule: Recurrence, seen: Flags) -> Flags:
-    """(groups,) whether the person was active on the days that the rule speaks of.
+    """(groups,) True if the person was active on the days of the rule.
 
-    A rule says nothing of days that were never seen; but five days of a week, a weekend day among them, are
-    enough to speak of every day, and four weekdays to speak of weekdays.
+    A rule must not include days without data; but five days of a week, one of them at the weekend, suffice for
+    every day, and four weekdays for all weekdays.
     """
     enough: Flags = np.asarray(seen.all(axis=1))
     if len(rule.labels) == 7:

@@ -1,16 +1,16 @@
 """The interface of a rule: one class a shape of the contract (section 3), each in a file of its own.
 
-A rule answers five questions, and everybody who has one asks it, instead of looking into its JSON:
+A rule answers five questions; no other code looks into its JSON:
 
 * Is it about the same behavior as another rule? `Rule.identity`, `Rule.is_same`
 * What does one event, as it comes in, settle? `Rule.outcomes`
 * How often was it kept in a log, of how many opportunities? `Rule.opportunities`
 * Which days does it name? `Rule.is_due`
-* How does a person say it? `Rule.sentence`, `Rule.unit`
+* What is it in words? `Rule.sentence`, `Rule.unit`
 
 `Rule.outcomes` and `Rule.opportunities` agree: an opportunity that an event settles in the stream is the same opportunity,
-with the same outcome, in the batch. What only the end of a day (a week, a workflow's minutes) settles is no outcome
-of an event.
+with the same outcome, in the batch. What only the end of a day (a week, a workflow's minutes) settles is not an outcome of
+an event.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Rule(BaseModel):
     """Fields that sharpen as evidence comes in, and so are no part of what the rule is about."""
 
     id_depends_on_origin: ClassVar[bool] = True
-    """True if two patterns with the same identity are told apart by the observation they began with."""
+    """True if the first supporting observation is part of a pattern's id."""
 
     def to_json(self) -> dict[str, Any]:
         """The rule as the contract writes it."""
@@ -101,7 +101,7 @@ class Rule(BaseModel):
         """The opportunities that this event settles, each kept or not.
 
         Args:
-            event: the observation, with derived features where `needs_derived` says so.
+            event: the observation, with derived features if `needs_derived` is true.
             before: the person's events of `reach` before it, in order of time.
         """
         raise NotImplementedError

@@ -1,7 +1,7 @@
 """A log as rules count on it: which events match, which local day each belongs to, on which days a person was active.
 
-A rule may say at which hour its days begin (`day_starts_at`), whatever the settings of the log are, so everything here
-is on the wall clock itself and days are cut where the rule says::
+A rule names the hour at which its days begin (`day_starts_at`), independent of the settings of the log. So times here
+are wall clocks, and days begin where the rule begins them::
 
     wall clock     22:00        00:00        04:00        08:00
     from 00:00  ─── Friday ──────┤├── Saturday ────────────────────
