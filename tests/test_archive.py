@@ -143,7 +143,7 @@ def test_a_store_on_a_server_asks_for_a_folder(place: str) -> None:
     with open_store(place) as store:
         store.add(BOTH)
         if store.database.file is None:
-            with pytest.raises(StoreError, match="name a folder for the archives with --to"):
+            with pytest.raises(StoreError, match="name a folder for the archives with `to`"):
                 store.archive(CUT)
         else:
             assert store.archive(CUT).observations

@@ -333,7 +333,7 @@ def test_a_wish_that_means_nothing_is_refused(place: str) -> None:
         for wish, said in [
             ({}, "nothing to forget; name it"),
             ({"people": ["x"], "pattern": "1"}, "name only one of"),
-            ({"people": ["@"]}, "an address or a name"),
+            ({"people": ["@"]}, "takes addresses or names"),
             ({"pattern": "nope"}, "no pattern has an id that begins with 'nope'"),
             ({"since": date(2026, 2, 1), "until": date(2026, 1, 1)}, "is later than --to"),
         ]:
@@ -527,7 +527,7 @@ def test_the_command_shows_and_then_does(tmp_path: Path) -> None:
     assert where_is(place, OMAR) == []
     assert run(*wish) == "nothing found\n"
     assert orjson.loads(run(*wish, "--format", "json"))["kind"] == "person"
-    assert run("forget", "--db", place, "--user", "ada", "--allow-again").startswith("2 rules lifted")
+    assert run("forget", "--db", place, "--user", "ada", "--allow-again").startswith("2 rules removed")
 
 
 @pytest.mark.parametrize("answer", ["n\n", "y\n"])

@@ -98,7 +98,7 @@ def test_a_signal_ends_it_after_the_piece_in_hand(
         program.send_signal(number)
         _, said = program.communicate(timeout=30)
     assert program.returncode == status
-    assert f"stopped by {number.name} after line 50, all of which is stored" in said.decode()
+    assert f"stopped by {number.name} after line 50; everything up to it is stored" in said.decode()
     with Store(tmp_path / "habitus.db") as store:
         assert store.observations(ALL_USERS).height == 50
 

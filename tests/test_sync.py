@@ -106,7 +106,7 @@ def test_a_second_sync_leaves_it_to_the_first(home: Path) -> None:
         result = sync()
     assert result.exit_code == 0
     assert result.stdout == ""
-    assert "another sync of it is running" in result.stderr
+    assert "another sync is running" in result.stderr
     assert rows(sync())["logs"][1] == str(ADA.observations.height)
 
 
@@ -115,7 +115,7 @@ def test_without_sources_it_says_what_to_write(tmp_path: Path, monkeypatch: pyte
     result = sync("--db", str(tmp_path / "habits.db"))
     assert result.exit_code == 1
     assert result.stderr.startswith(
-        'Error: no sources to sync: say sources = ["calendar.ics", "Mail/"] in habitus.toml'
+        'Error: no sources to sync; add sources = ["calendar.ics", "Mail/"] to habitus.toml'
     )
 
 
