@@ -66,7 +66,7 @@ class Detection:
         observations: how many observations they rest on.
         people: how many people those are of.
         report: what became of each source, where sources were read.
-        basis: the observations themselves, and how they were judged, where they are still at hand.
+        basis: the observations themselves, and how they were judged, while they are available.
     """
 
     frame: pl.DataFrame
@@ -282,7 +282,7 @@ def detect_in_crowd(
     progress: Callable[[float], None] | None = None,
     workers: int = 1,
 ) -> Detection:
-    """The same of people who may be too many for memory; what the detection rests on is not at hand afterwards.
+    """What the people in a `Crowd` habitually do; the observations are not available afterwards.
 
     Args:
         crowd: the observations.

@@ -93,7 +93,7 @@ def test_a_column_proves_the_order_of_day_and_month() -> None:
 
 def test_an_order_that_is_not_proved_is_asked_for() -> None:
     """The error names the flags, the file and the line."""
-    with pytest.raises(SourceError, match=r"^log.csv:2: .*--day-first or --month-first"):
+    with pytest.raises(SourceError, match=r"^log.csv:2: .*`day_first` decides"):
         read("timestamp,a\n03/04/2026 10:00,1\n05/04/2026 10:00,2\n")
     frame, _ = read("timestamp,a\n03/04/2026 10:00,1\n", day_first=True)
     assert frame.get_column("local").dt.month().to_list() == [4]
@@ -171,7 +171,7 @@ def test_rows_without_a_good_time_are_rejected_by_line() -> None:
 
 def test_a_table_without_a_time_says_which_columns_it_has() -> None:
     """And how to name the right one, with the nearest name for a mistyped one."""
-    with pytest.raises(SourceError, match=r"no column 'timestamp'; .*--map timestamp=COLUMN: When, a"):
+    with pytest.raises(SourceError, match=r"no column 'timestamp'; .*`mapping` timestamp=COLUMN: When, a"):
         read("When,a\n2026-03-01,x\n")
     with pytest.raises(SourceError, match=r"no column 'Whem' for timestamp.*did you mean When"):
         read("When,a\n2026-03-01,x\n", timestamp="Whem")

@@ -335,7 +335,7 @@ def test_a_wish_that_means_nothing_is_refused(place: str) -> None:
             ({"people": ["x"], "pattern": "1"}, "name only one of"),
             ({"people": ["@"]}, "takes addresses or names"),
             ({"pattern": "nope"}, "no pattern has an id that begins with 'nope'"),
-            ({"since": date(2026, 2, 1), "until": date(2026, 1, 1)}, "is later than --to"),
+            ({"since": date(2026, 2, 1), "until": date(2026, 1, 1)}, "is later than `until`"),
         ]:
             with pytest.raises(SettingError, match=said):
                 store.forget(**{"user": ALL_USERS, **wish})  # type: ignore[arg-type, dict-item]

@@ -242,7 +242,7 @@ def test_history_is_the_journal(folder: Path) -> None:
             WHEN,
             "user 'ada' has no pattern with an id that begins with '790ce2f9e1d4ffff'; did you mean 790c",
         ),
-        (["show", "zz", "--user", "ada"], WHEN, "begins with 'zz'; habitus patterns --status all lists them"),
+        (["show", "zz", "--user", "ada"], WHEN, "begins with 'zz'; see the list of all patterns"),
         (["history", "", "--user", "bea"], WHEN, "patterns have an id that begins with ''"),
         (
             ["show", "790ce2", "--user", "ada"],
@@ -282,7 +282,7 @@ def test_an_unknown_user_has_nothing_and_no_other_user_is_named(folder: Path, wo
 def test_an_empty_store_says_how_to_fill_it(tmp_path: Path) -> None:
     result = run(tmp_path, "patterns")
     assert (result.exit_code, result.stdout.strip()) == (0, "")
-    assert "is empty; habitus observe and habitus sync fill it" in result.stderr
+    assert "is empty; fill it with habitus observe or habitus sync" in result.stderr
 
 
 def test_an_id_of_another_time_is_found(folder: Path) -> None:
@@ -315,7 +315,7 @@ def test_the_verbs_in_python(place: str) -> None:
         assert [e.id for e in store.profile("ada").entries] == [said.id, tea.id]
         store.dismiss(tea.id, "ada")
         assert [e.id for e in store.profile("ada").entries] == [said.id]
-        with pytest.raises(SettingError, match="nothing that was observed is behind it"):
+        with pytest.raises(SettingError, match="no observations are behind it"):
             store.patterns(ALL_USERS).explain(said)
         store.remember("prefers tea", user="ada", undo=True)
         store.dismiss(tea.id, "ada", undo=True)

@@ -285,7 +285,7 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     assert run(tmp_path, "--format", "ics").stdout_bytes.startswith(b"BEGIN:VCALENDAR\r\n")
     tested = run(tmp_path, "--backtest", "--days", "14")
     assert tested.stdout.splitlines()[1].split() == ["0.9–1.0", "3", "3", "1.00", "0.97", "0.46–1.00"]
-    assert tested.stderr == "3 predictions; days without a trace of the person are not asked\n"
+    assert tested.stderr == "3 predictions; days without any observation of the person are left out\n"
     assert json.loads(run(tmp_path, "--backtest", "--format", "json").stdout)[-1]["came_true"] > 0
 
 
@@ -295,7 +295,7 @@ def test_on_the_command_line(tmp_path: Path) -> None:
         (["--days", "0"], 2, "0 is not in the range"),
         (["--days", "367"], 2, "367 is not in the range"),
         (["--backtest", "--format", "ics"], 2, "--backtest is a table or JSON"),
-        (["--user", "nobody"], 0, "is empty; habitus observe and habitus sync fill it"),
+        (["--user", "nobody"], 0, "is empty; fill it with habitus observe or habitus sync"),
         ([], 0, "nothing is expected: no confirmed habit with a time is due"),
     ],
 )

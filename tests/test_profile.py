@@ -365,7 +365,7 @@ def test_on_the_command_line(store: Store, tmp_path: Path) -> None:
     assert (status, said) == (0, "no observations of user 'mee'; name another with --user\n")
     assert "Nothing is confirmed yet." in shown
     empty = CliRunner().invoke(main, ["profile", "--db", str(tmp_path / "new.db")])
-    assert empty.stderr.endswith("new.db: is empty; habitus observe and habitus sync fill it\n")
+    assert empty.stderr.endswith("new.db: is empty; fill it with habitus observe or habitus sync\n")
 
 
 def test_a_profile_of_the_past_is_not_cached(store: Store, tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def test_what_the_store_says_shows_itself_too(tmp_path: Path) -> None:
 def test_without_its_observations_a_detection_shows_all_but_the_weeks(found: Detection) -> None:
     bare = replace(found, basis=None)
     assert "hb-spark" not in re.sub("<style>.*?</style>", "", bare._repr_html_(), flags=re.DOTALL)
-    with pytest.raises(SettingError, match="not at hand"):
+    with pytest.raises(SettingError, match="no longer available"):
         bare.explain(found.patterns[0])
 
 

@@ -55,7 +55,7 @@ class Findings:
 
     @classmethod
     def of(cls, detection: Detection) -> Findings:
-        """Of a detection that has its observations at hand."""
+        """Of a detection whose observations are available."""
         as_of = None if detection.basis is None else detection.basis.as_of
         return cls(detection.explanation, detection.observed, detection.report, detection.settings, as_of)
 
@@ -79,7 +79,7 @@ def report_html(findings: Findings | Detection, *, redact: bool = False, title: 
         title: the page's title.
 
     Raises:
-        SettingError: the detection does not have its observations at hand.
+        SettingError: the observations of the detection are no longer available.
 
     """
     whole = findings if isinstance(findings, Findings) else Findings.of(findings)
