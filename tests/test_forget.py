@@ -100,7 +100,8 @@ def test_a_user_is_forgotten_and_the_others_are_what_they_were(place: str) -> No
         done = store.forget(user="ada")
         assert {count.place: count.gone for count in done.counts}["observations"] == ADA.observations.height
         assert store.people() == ["bea"]
-        assert "ada" not in dump_of(store)
+        # A random key in hex may contain "ada" by chance.
+        assert re.search("(?<![0-9a-f])ada(?![0-9a-f])", dump_of(store)) is None
         assert store.patterns(ALL_USERS).to_ndjson() == expected(BEA.observations)
 
 
