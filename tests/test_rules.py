@@ -78,6 +78,7 @@ RULES: dict[str, tuple[str, dict[str, Any]]] = {
     "a number": ("preference", {"where": {}, "feature": "size", "value": 3}),
     "a flag": ("preference", {"where": A, "feature": "remote", "value": True}),
     "a band": ("preference", {"where": X, "feature": "size", "min": 2, "max": 4}),
+    "at most, in minutes": ("preference", {"where": A, "feature": "duration_minutes", "max": 45}),
     "at most": ("preference", {"where": {}, "feature": "size", "max": 3}),
     "the first choice of the day": (
         "preference",
@@ -241,6 +242,7 @@ def test_rewording_replaces_every_text_of_the_data(name: str) -> None:
         ("the last working day", "Is active on the last working day of the month"),
         ("days a week", "X events on 2–4 days a week"),
         ("at most", "Prefers size at most 3"),
+        ("at most, in minutes", "Prefers a events of at most 45 minutes"),
         ("since", "No x events on weekdays after 12:00 since 2026-03-30"),
     ],
 )

@@ -272,7 +272,10 @@ def choice_sentence(where: Where, feature: str, value: Scalar, which: str | None
         return sentence("prefers", about, "" if value else "not", f"to {_flag(feature)}")
     said = on_one_line(value) if isinstance(value, str) else number(value)
     if feature == "duration_minutes":
-        return sentence(f"prefers {said}-minute {about}")
+        # A band with one bound is "at most 45".
+        return sentence(
+            f"prefers {about} of {said} minutes" if " " in said else f"prefers {said}-minute {about}"
+        )
     choice = said if is_place(feature) else f"{spoken(feature)} {said}"
     return sentence(f"prefers {choice}", f"for {about}" if where or which else "")
 
