@@ -472,3 +472,20 @@ def test_what_is_wrong_is_said_in_one_line(
     assert result.exit_code == status
     assert message in result.stderr
     assert "Traceback" not in result.output
+
+
+EVERY_DAY = {"where": {"title": "Tea"}, "rrule": "FREQ=WEEKLY;BYDAY=MO,TH"}
+
+
+def test_a_remembered_rule_of_any_shape_is_counted_explained_and_predicted(tmp_path: Path) -> None:
+    """No detector proposes days without a time; what the person states is held against behavior all the same."""
+    with Store(tmp_path / "habits.db", clock=lambda: END) as store:
+        store.observe(TEA)
+        tea = store.remember("tea on Mondays and Thursdays", "temporal", rule=EVERY_DAY)
+        assert (tea.support, tea.opportunities) == (16, 16)
+        assert tea.rate_interval[0] > 0.8
+        ahead = [p for p in store.predict("me", days=7) if p.pattern_id == tea.id]
+        assert [f"{p.at:%a}" for p in ahead] == ["Thu", "Mon"]  # this Monday is kept already
+    shown = run(tmp_path, "show", tea.id)
+    assert shown.exit_code == 0, shown.output
+    assert "the rule was kept 16 of 16 times" in shown.stdout

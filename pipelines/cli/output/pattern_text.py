@@ -91,10 +91,13 @@ def _standing(pattern: Pattern) -> Text:
 
 def _words(pattern: Pattern) -> Iterator[Text]:
     if pattern.source == "explicit":
-        said = f"the person said so on {pattern.first_seen:%Y-%m-%d}; confidence {pattern.confidence:.2f} without any count"
+        counted = "nothing observed to count it by"
+        if pattern.opportunities:
+            counted = f"the rule was kept {pattern.support} of {pattern.opportunities} times"
+        text = f"stated by the person on {pattern.first_seen:%Y-%m-%d}; confidence {pattern.confidence:.2f}; {counted}"
         if pattern.expired_at is not None:
-            said += f"; until {pattern.expired_at:%Y-%m-%d %H:%M}"
-        yield Text(said)
+            text += f"; until {pattern.expired_at:%Y-%m-%d %H:%M}"
+        yield Text(text)
     if pattern.words:
         yield Text(f"the person's word: {', '.join(pattern.words)}")
     for doubt in pattern.doubts:
