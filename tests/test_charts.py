@@ -16,6 +16,7 @@ from observations.ingest.toolkit.record_builder import RecordBuilder
 from observations.schema import empty_observations
 from patterns.explain import Explanation, explain
 from patterns.pattern_frame import PATTERNS
+from patterns.registry import rule_of
 from patterns.rules.where import Where
 from patterns.rules.workflow_rule import WorkflowRule
 from pipelines import charts
@@ -177,12 +178,13 @@ def test_years_of_outcomes_are_counted_by_the_month() -> None:
 
 def test_lags_of_a_workflow_stand_out_from_chance(explained: Explanation) -> None:
     pattern = the(explained, "workflow", "fetch")
-    rule = orjson.loads(pattern["rule"])
+    rule = rule_of("workflow", pattern["rule"])
+    assert isinstance(rule, WorkflowRule)
     lags = lags_of(PERSON.observations, rule)
     within = lags.filter("within")
     assert within["followed"].sum() == pytest.approx(pattern["support"] / pattern["opportunities"], abs=0.05)
     assert within["followed"].sum() > 3 * within["chance"].sum()
-    assert lags["high"].max() == 2 * rule["within_minutes"]
+    assert lags["high"].max() == 2 * rule.within_minutes
 
 
 def test_a_lag_is_in_the_band_of_its_minutes() -> None:

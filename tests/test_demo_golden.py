@@ -208,7 +208,7 @@ def test_a_planted_habit_is_found_and_said_once(planted: Planted) -> None:
 def test_what_stopped_is_not_confirmed_in_other_words() -> None:
     statements = [p["statement"].lower() for p in found() if p["status"] == "confirmed"]
     assert not [s for s in statements if "piano" in s]
-    assert [s for s in statements if "reading hour" in s] == ["has reading hour at 22:00 every day"]
+    assert [s for s in statements if "reading hour" in s] == ["reading hour daily at 22:00"]
 
 
 def test_the_habit_that_moved_names_the_one_that_took_its_place() -> None:

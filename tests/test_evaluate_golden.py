@@ -46,7 +46,7 @@ def test_five_gym_mornings_seen_on_friday() -> None:
     assert pattern["confidence"] == pytest.approx(exact, abs=1e-12)
     assert round(pattern["confidence"], 3) == 0.910
     assert pattern["status"] == "confirmed"
-    assert "07:00 on weekdays" in pattern["statement"]
+    assert "on weekdays at 07:00" in pattern["statement"]
     assert orjson.loads(pattern["rule"])["rrule"] == "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR"
     assert (pattern["support"], pattern["opportunities"], pattern["contradictions"]) == (5, 5, 0)
     assert pattern["components"] == pytest.approx(
@@ -188,7 +188,7 @@ def test_a_night_owls_times_are_said_as_the_clock_shows_them() -> None:
     """The day may begin at four; seven o'clock is still called seven."""
     owl = Settings(day_starts_at=4)
     early = evaluate(regular("Gym", every(1, 5, MONDAY)), settings=owl).row(0, named=True)
-    assert "07:00 on weekdays" in early["statement"]
+    assert "on weekdays at 07:00" in early["statement"]
 
 
 def test_what_a_night_owl_does_past_midnight_belongs_to_the_day_before() -> None:

@@ -180,7 +180,7 @@ def test_the_densest_rule_that_is_followed_comes_every_quarter_of_an_hour() -> N
 
 
 def test_a_window_too_long_for_a_rule_is_refused_rather_than_filled() -> None:
-    with pytest.raises(RuleError, match="comes 146,"):
+    with pytest.raises(RuleError, match="occurs 146,"):
         expand(parse_rule("FREQ=DAILY"), datetime(1700, 1, 1), datetime(1700, 1, 1), datetime(9000, 1, 1))
 
 

@@ -83,7 +83,7 @@ class TestDirection:
         assert frame["action"].to_list() == ["received", "received"]
         assert counts(notes) == {"direction_unknown": 2}
         assert len(notes) == 1
-        assert "--me" in notes[0].message
+        assert "`me`" in notes[0].message
 
     def test_in_the_archive_of_a_list_everyone_sent_what_they_wrote(self) -> None:
         frame, notes = read(mbox(mail(), mail("From: bo@example.com")), user_field="from")

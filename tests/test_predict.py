@@ -294,7 +294,7 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     [
         (["--days", "0"], 2, "0 is not in the range"),
         (["--days", "367"], 2, "367 is not in the range"),
-        (["--backtest", "--format", "ics"], 2, "--backtest is a table or JSON"),
+        (["--backtest", "--format", "ics"], 2, "--backtest prints a table or JSON"),
         (["--user", "nobody"], 0, "is empty; fill it with habitus observe or habitus sync"),
         ([], 0, "nothing is expected: no confirmed habit with a time is due"),
     ],

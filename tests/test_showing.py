@@ -29,7 +29,7 @@ def found() -> Detection:
 
 @pytest.fixture(scope="module")
 def swim(found: Detection) -> Explained:
-    return found.explain(next(p for p in found.confirmed if "Swim at" in p.statement))
+    return found.explain(next(p for p in found.confirmed if "Swim on" in p.statement))
 
 
 def text_of(page: str) -> str:
