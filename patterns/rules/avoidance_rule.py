@@ -18,11 +18,11 @@ from pydantic import Field
 from observations.civil_time import MINUTES_PER_DAY, WEEKDAYS, parse_clock
 from patterns.eventlog.arrays import Flags, Ints
 from patterns.eventlog.log import day_key, weekday_of
-from patterns.rules.dates import first_day
+from patterns.rules.dates import first_day, shared_days
 from patterns.rules.event import Event
 from patterns.rules.phrases import never, sentence
 from patterns.rules.phrases_of_time import days_in_words, hours_in_words
-from patterns.rules.rule import Rule, SubjectRule
+from patterns.rules.rule import DayRule, Rule, opportunities_by_beginning
 from patterns.rules.rule_log import Asked, Opportunities, RuleLog
 from patterns.rules.temporal_rule import TemporalRule
 from patterns.rules.where import Clock, Day, EndClock
@@ -30,7 +30,7 @@ from patterns.rules.where import Clock, Day, EndClock
 Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 
 
-class AvoidanceRule(SubjectRule):
+class AvoidanceRule(DayRule):
     """Hours of days in which something does not happen."""
 
     drifting: ClassVar[frozenset[str]] = frozenset({"from", "to", "since"})
@@ -39,12 +39,6 @@ class AvoidanceRule(SubjectRule):
     begin: Clock = Field(alias="from")
     end: EndClock = Field(alias="to")
     since: Day | None = None
-    day_starts_at: Clock | None = None
-
-    @property
-    def begins(self) -> int:
-        """Minutes after midnight at which a day begins."""
-        return parse_clock(self.day_starts_at) if self.day_starts_at else 0
 
     @property
     def slot(self) -> tuple[int, int]:
@@ -75,8 +69,7 @@ class AvoidanceRule(SubjectRule):
         inside = [low <= (clock - self.begins) % MINUTES_PER_DAY < high for clock in other.clocks]
         if not inside or not all(inside):
             return False
-        days = np.arange(20_000, 20_000 + 4 * 366, dtype=np.int64)
-        days = days + max([0, *(first_day(start) - 20_000 for _, start in other.recurrences if start)])
+        days = shared_days(self.since, *(start for _, start in other.recurrences))
         return bool(np.any(other.is_due(days) & self.is_due(days)))
 
     # --- what events mean for it --------------------------------------------------------------------------------
@@ -88,7 +81,7 @@ class AvoidanceRule(SubjectRule):
 
     def outcomes(self, event: Event, before: Sequence[Event] = ()) -> tuple[bool, ...]:
         """Broken by the first matching event in the slot of a day. That a slot stayed empty, only its end tells."""
-        days = [day for day in self._slot_days(event) if self._is_due(day)]
+        days = [day for day in self._slot_days(event) if self.is_due_on(day)]
         if not days:
             return ()
         broken = {day for one in before for day in self._slot_days(one)}
@@ -106,20 +99,10 @@ class AvoidanceRule(SubjectRule):
         found = [day] if low <= minute < high else []
         return [*found, day - timedelta(days=1)] if minute + MINUTES_PER_DAY < high else found
 
-    def _is_due(self, day: date) -> bool:
-        return bool(self.is_due(np.array([(day - date(1970, 1, 1)).days], dtype=np.int64))[0])
-
     @classmethod
     def opportunities(cls, log: RuleLog, asked: Asked[Self]) -> Opportunities:
         """Each active day of the slot's days while the kind of event was recorded, when the slot is over."""
-        parts = []
-        for begins in sorted({rule.begins for rule in asked.rules}):
-            mine = np.array(
-                [i for i, rule in enumerate(asked.rules) if rule.begins == begins], dtype=np.int64
-            )
-            found = _of_days(log, begins, asked.user[mine], [asked.rules[i] for i in mine.tolist()])
-            parts.append(Opportunities(mine[found.rule], found.local, found.kept))
-        return Opportunities.joined(parts)
+        return opportunities_by_beginning(log, asked, _of_days)
 
     # --- when it is due, and in words ---------------------------------------------------------------------------
 

@@ -14,29 +14,22 @@ import numpy as np
 import polars as pl
 from pydantic import Field, StrictFloat, StrictInt, StrictStr, model_validator
 
-from observations.civil_time import parse_clock
 from patterns.eventlog.arrays import Flags, Ints
 from patterns.rules.event import Event
 from patterns.rules.phrases import band, choice_sentence, relationship_sentence
-from patterns.rules.rule import Reword, Rule, SubjectRule
+from patterns.rules.rule import DayRule, Reword, Rule, check_bounds
 from patterns.rules.rule_log import Asked, Opportunities, RuleLog, chosen_of_each_day
-from patterns.rules.where import Clock, Scalar, Where, has_value
+from patterns.rules.where import Scalar, Where, has_value
 
 Number = StrictInt | StrictFloat
 
 
-class ChoiceRule(SubjectRule):
+class ChoiceRule(DayRule):
     """What the rules about a feature's value share."""
 
     feature: StrictStr
 
     which: Literal["first", "last"] | None = None
-    day_starts_at: Clock | None = None
-
-    @property
-    def begins(self) -> int:
-        """Minutes after midnight at which a day begins."""
-        return parse_clock(self.day_starts_at) if self.day_starts_at else 0
 
     @property
     def feature_name(self) -> str:
@@ -153,10 +146,7 @@ class BandRule(ChoiceRule):
 
     @model_validator(mode="after")
     def _has_bounds(self) -> Self:
-        if self.least is None and self.most is None:
-            raise ValueError("has min, max or both")
-        if self.least is not None and self.most is not None and self.least > self.most:
-            raise ValueError("min is not above max")
+        check_bounds(self.least, self.most)
         return self
 
     @property

@@ -17,6 +17,7 @@ from patterns.eventlog.arrays import Flags, Ints
 from patterns.rules.recurrence import named
 
 _EPOCH = date(1970, 1, 1)
+_FIRST_SHARED = 20_000  # 4 October 2024
 _FREQUENCIES = ("DAILY", "WEEKLY", "MONTHLY", "YEARLY")
 
 
@@ -70,6 +71,16 @@ def is_due(rrule: str, dtstart: str | None, day: Ints) -> Flags:
     if dtstart is not None:
         due &= day >= first_day(dtstart)
     return due
+
+
+def shared_days(*dtstarts: str | None) -> Ints:
+    """Days (since 1970) within which any two recurrences that share a day at all share one: four years.
+
+    Args:
+        dtstarts: first dates of the recurrences; the days begin with the latest.
+    """
+    first = max([_FIRST_SHARED, *(first_day(start) for start in dtstarts if start)])
+    return first + np.arange(4 * 366, dtype=np.int64)
 
 
 @lru_cache(maxsize=4096)

@@ -12,13 +12,11 @@ from typing import Annotated, ClassVar, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from observations.civil_time import parse_clock
 from patterns.eventlog.arrays import Ints, distinct
 from patterns.rules.event import Event
 from patterns.rules.phrases import sentence, subject
-from patterns.rules.rule import Rule, SubjectRule
+from patterns.rules.rule import DayRule, Rule, check_bounds
 from patterns.rules.rule_log import Asked, Opportunities, RuleLog
-from patterns.rules.where import Clock
 
 _LEAST_ACTIVE = {"week": 4, "month": 15}
 """Active days that half of a week of 7 days, or of a month of 30, has at least."""
@@ -29,7 +27,7 @@ _MONDAY = -3
 Count = Annotated[int, Field(ge=0, strict=True)]
 
 
-class FrequencyRule(SubjectRule):
+class FrequencyRule(DayRule):
     """Something is done on at least `least` and at most `most` days of a week or a month."""
 
     keys: ClassVar[frozenset[str]] = frozenset({"per"})
@@ -38,20 +36,11 @@ class FrequencyRule(SubjectRule):
     per: Literal["week", "month"]
     least: Count | None = Field(default=None, alias="min")
     most: Count | None = Field(default=None, alias="max")
-    day_starts_at: Clock | None = None
 
     @model_validator(mode="after")
     def _has_bounds(self) -> Self:
-        if self.least is None and self.most is None:
-            raise ValueError("has min, max or both")
-        if self.least is not None and self.most is not None and self.least > self.most:
-            raise ValueError("min is not above max")
+        check_bounds(self.least, self.most)
         return self
-
-    @property
-    def begins(self) -> int:
-        """Minutes after midnight at which a day begins."""
-        return parse_clock(self.day_starts_at) if self.day_starts_at else 0
 
     def overlaps(self, other: Rule) -> bool:
         """True if some number of days is within the bounds of both."""

@@ -16,15 +16,17 @@ an event.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from datetime import timedelta
-from typing import Any, ClassVar, Self
+from datetime import date, timedelta
+from typing import Any, ClassVar, Self, TypeVar
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict
 
+from observations.civil_time import parse_clock
 from patterns.eventlog.arrays import Flags, Ints
 from patterns.rules.event import Event
 from patterns.rules.rule_log import Asked, Opportunities, RuleLog
-from patterns.rules.where import DERIVED, Condition, Scalar, TimeSpan, Where, texts
+from patterns.rules.where import DERIVED, Clock, Condition, Scalar, TimeSpan, Where, texts
 
 Reword = Callable[[Where, str, str], str]
 """A new text for one value: the `where` it stands in, its field, the value."""
@@ -157,6 +159,60 @@ class SubjectRule(Rule):
     def reworded(self, word: Reword, name: Callable[[str], str] = str) -> Rule:
         """The rule with each text from the data replaced."""
         return self.model_copy(update={"where": reworded(self.where, word, name)})
+
+
+class DayRule(SubjectRule):
+    """A rule about local days, which begin at `day_starts_at` (midnight if None)."""
+
+    day_starts_at: Clock | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The rule as the contract writes it, `day_starts_at` last."""
+        fields = super().to_json()
+        begins = fields.pop("day_starts_at", None)
+        return fields if begins is None else fields | {"day_starts_at": begins}
+
+    @property
+    def begins(self) -> int:
+        """Minutes after midnight at which a day begins."""
+        return parse_clock(self.day_starts_at) if self.day_starts_at else 0
+
+    def is_due_on(self, day: date) -> bool:
+        """True if the rule names this day."""
+        return bool(self.is_due(np.array([(day - date(1970, 1, 1)).days], dtype=np.int64))[0])
+
+
+DayRuleT = TypeVar("DayRuleT", bound=DayRule)
+
+
+def opportunities_by_beginning(
+    log: RuleLog,
+    asked: Asked[DayRuleT],
+    count: Callable[[RuleLog, int, Ints, Sequence[DayRuleT]], Opportunities],
+) -> Opportunities:
+    """The opportunities of rules, counted together for all rules whose days begin at the same minute.
+
+    Args:
+        count: counts such rules, given the log, the minute, and (rules,) whose they are.
+    """
+    parts = []
+    for begins in sorted({rule.begins for rule in asked.rules}):
+        mine = np.array([i for i, rule in enumerate(asked.rules) if rule.begins == begins], dtype=np.int64)
+        found = count(log, begins, asked.user[mine], [asked.rules[i] for i in mine.tolist()])
+        parts.append(Opportunities(rule=mine[found.rule], local=found.local, kept=found.kept))
+    return Opportunities.joined(parts)
+
+
+def check_bounds(least: float | None, most: float | None) -> None:
+    """Do nothing if there is a bound, and the least is not above the most.
+
+    Raises:
+        ValueError: otherwise.
+    """
+    if least is None and most is None:
+        raise ValueError("has min, max or both")
+    if least is not None and most is not None and least > most:
+        raise ValueError("min is not above max")
 
 
 def reworded(where: Where, word: Reword, name: Callable[[str], str]) -> Where:

@@ -24,24 +24,20 @@ from pydantic import Field, model_validator
 from observations.civil_time import WEEKDAYS, parse_clock
 from patterns.eventlog.arrays import Flags, Floats, Ints, contains
 from patterns.eventlog.log import day_key
-from patterns.rules.dates import check_recurrence, first_day, is_due, parts_of
+from patterns.rules.dates import check_recurrence, is_due, parts_of, shared_days
 from patterns.rules.event import Event
 from patterns.rules.phrases import sentence, subject, thing
 from patterns.rules.phrases_of_time import at_times, dates_in_words, unit_of_dates
 from patterns.rules.recurrence import BYDAY
-from patterns.rules.rule import Rule, SubjectRule
+from patterns.rules.rule import DayRule, Rule, opportunities_by_beginning
 from patterns.rules.rule_log import Asked, Days, Opportunities, RuleLog, chosen_of_each_day, minutes_apart
 from patterns.rules.where import Clock, Day
-
-_LATEST = 20_000
-_FOUR_YEARS = 4 * 366
-"""Days within which any two recurrences that share a date share one."""
 
 _EPSILON = 1e-6
 """Minutes that a computed time may be off."""
 
 
-class TemporalRule(SubjectRule):
+class TemporalRule(DayRule):
     """Something is done on the dates of a recurrence, at a time of day or whenever."""
 
     drifting: ClassVar[frozenset[str]] = frozenset({"rrule", "dtstart", "time", "times", "tolerance_minutes"})
@@ -52,7 +48,6 @@ class TemporalRule(SubjectRule):
     tolerance_minutes: Annotated[int, Field(ge=0, le=720, strict=True)] | None = None
     which: Literal["first", "last"] | None = None
     dtstart: Day | list[Day] | None = None
-    day_starts_at: Clock | None = None
 
     @model_validator(mode="after")
     def _is_whole(self) -> Self:
@@ -99,18 +94,12 @@ class TemporalRule(SubjectRule):
             found.update(parts["BYDAY"].split(",") if "BYDAY" in parts else BYDAY)
         return tuple(name for day, name in zip(BYDAY, WEEKDAYS, strict=True) if day in found)
 
-    @property
-    def begins(self) -> int:
-        """Minutes after midnight at which a day begins."""
-        return parse_clock(self.day_starts_at) if self.day_starts_at else 0
-
     # --- what it is about ---------------------------------------------------------------------------------------
 
     def overlaps(self, other: Rule) -> bool:
         """True if some day is due for both, at times within their tolerances."""
         assert isinstance(other, TemporalRule), "of the same class"
-        starts = [first_day(start) for rule in (self, other) for _, start in rule.recurrences if start]
-        days = max([_LATEST, *starts]) + np.arange(_FOUR_YEARS, dtype=np.int64)
+        days = shared_days(*(start for rule in (self, other) for _, start in rule.recurrences))
         return self._times_meet(other) and bool(np.any(self.is_due(days) & other.is_due(days)))
 
     def _times_meet(self, other: TemporalRule) -> bool:
@@ -132,7 +121,7 @@ class TemporalRule(SubjectRule):
 
         That a due day was missed, and what the last event of a day was, only the end of the day tells.
         """
-        if self.which == "last" or not self._may_count(event) or not self._is_due(event.day(self.begins)):
+        if self.which == "last" or not self._may_count(event) or not self.is_due_on(event.day(self.begins)):
             return ()
         today = [
             one for one in before if one.day(self.begins) == event.day(self.begins) and self._may_count(one)
@@ -152,20 +141,10 @@ class TemporalRule(SubjectRule):
         within = (self.tolerance_minutes or 0) + _EPSILON
         return any(minutes_apart(minute, clock)[0] <= within for clock in self.clocks)
 
-    def _is_due(self, day: date) -> bool:
-        return bool(self.is_due(np.array([(day - date(1970, 1, 1)).days], dtype=np.int64))[0])
-
     @classmethod
     def opportunities(cls, log: RuleLog, asked: Asked[Self]) -> Opportunities:
         """Each due day on which the person was active (with `which`: that has a matching event), once it is over."""
-        parts = []
-        for begins in sorted({rule.begins for rule in asked.rules}):
-            mine = np.array(
-                [i for i, rule in enumerate(asked.rules) if rule.begins == begins], dtype=np.int64
-            )
-            found = _of_days(log, begins, asked.user[mine], [asked.rules[i] for i in mine.tolist()])
-            parts.append(Opportunities(mine[found.rule], found.local, found.kept))
-        return Opportunities.joined(parts)
+        return opportunities_by_beginning(log, asked, _of_days)
 
     # --- when it is due, and in words ---------------------------------------------------------------------------
 
