@@ -100,12 +100,12 @@ def test_the_week_frames_the_slots_that_are_avoided(explained: Explanation) -> N
     slots = avoided_slots(explained.patterns)
     avoidance = the(explained, "avoidance", "wednesday")
     rule = orjson.loads(avoidance["rule"])
-    mine = slots.filter(pl.col("said") == avoidance["statement"])
+    mine = slots.filter(pl.col("text") == avoidance["statement"])
     assert mine["day"].to_list() == ["Wed"]
     assert mine["begin"].to_list() == [int(rule["from"][:2]) + int(rule["from"][3:]) / 60]
     found = list(marks(charts.week(PERSON.observations, explained.patterns).to_dict()))
     framed = [rows for mark, encoding, rows in found if "opacity" not in encoding]
-    assert {row["said"] for rows in framed for row in rows} == set(slots["said"])
+    assert {row["text"] for rows in framed for row in rows} == set(slots["text"])
     assert all(mark == "rect" for mark, _, _ in found)
 
 
@@ -128,8 +128,8 @@ def test_an_avoidance_of_a_type_concerns_all_its_panels(explained: Explanation) 
 
 
 def test_every_hour_of_the_week_can_be_pointed_at(explained: Explanation) -> None:
-    said = titles(drawn(charts.week(PERSON.observations, explained.patterns)))
-    assert set(hours_of_the_week(PERSON.observations)["said"]) <= set(said)
+    shown = titles(drawn(charts.week(PERSON.observations, explained.patterns)))
+    assert set(hours_of_the_week(PERSON.observations)["text"]) <= set(shown)
 
 
 # --- one pattern ----------------------------------------------------------------------------------------------
@@ -310,7 +310,7 @@ NAMES = ("week", "course", "workflow", "relationships", "lifecycle", "calibratio
 def test_of_nothing_a_chart_says_that_there_is_nothing(name: str, nobody: Explanation) -> None:
     chart = every_chart(empty_observations(), nobody, BINS.clear())[name]
     ((mark, encoding, rows),) = marks(chart.to_dict())
-    assert (mark, encoding["text"]["field"], len(rows)) == ("text", "said", 1)
+    assert (mark, encoding["text"]["field"], len(rows)) == ("text", "text", 1)
     assert len(list(drawn(chart).iter("{http://www.w3.org/2000/svg}text"))) == 1
 
 
@@ -345,4 +345,4 @@ def test_a_notebook_is_given_a_picture_without_script() -> None:
     assert shown is not None
     assert "<svg" in shown["text/html"]
     assert "<script" not in shown["text/html"]
-    assert "Claimed confidence" in shown["text/plain"]
+    assert "Confidence against" in shown["text/plain"]

@@ -1,7 +1,7 @@
-"""Pictures of patterns: each function returns an Altair chart, to go on from there.
+"""Charts of patterns: each function returns an Altair chart that can be customized further.
 
-In a notebook the charts draw themselves as SVG (`pipelines.charts.svg`), for Altair's own way would load its script
-from the network. Any other renderer that is enabled, before or after, wins.
+In a notebook the charts are shown as SVG (`pipelines.charts.svg`), because Altair's default renderer loads a script
+from the network. Any other renderer that is enabled, before or after, takes precedence.
 """
 
 from pipelines.charts.lifecycle_chart import lifecycle

@@ -1,4 +1,4 @@
-"""Which observations count, and which a rule's `where` is about (contract, section 3)."""
+"""Filters: observations that count as evidence, and those that match a rule's `where` (contract, section 3)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from patterns.rules.where import Condition, TimeSpan, Where, alternatives
 
 
 def evidence_in(observations: pl.DataFrame) -> pl.DataFrame:
-    """The observations that can be evidence: neither what an agent did nor what a machine sent."""
+    """The observations that can be evidence: not those of an agent, nor automatic messages."""
     own = observations.filter(pl.col("actor") == "user")
     if "automatic:flag" in own.columns:
         own = own.filter(~pl.col("automatic:flag").fill_null(False))
@@ -19,10 +19,10 @@ def evidence_in(observations: pl.DataFrame) -> pl.DataFrame:
 
 
 def matching(frame: pl.DataFrame, where: Where) -> pl.Expr:
-    """Whether an observation has all these values; for a list feature, whether the list contains them.
+    """True for observations that have all these values; a list feature must contain them.
 
     Args:
-        frame: observations with the derived features that the rule speaks of (`observations.features`).
+        frame: observations with the derived features that the rule refers to (`observations.features`).
         where: conditions over type, action, the features and the local time (`patterns.rules.where`).
 
     """
@@ -46,12 +46,12 @@ def _meets(frame: pl.DataFrame, field: str, condition: Condition) -> pl.Expr:
 
 
 def contains(frame: pl.DataFrame, feature: str, values: Sequence[object]) -> pl.Expr:
-    """Whether the feature is one of these values, or its list contains one."""
+    """True if the feature is one of these values, or is a list that contains one."""
     return pl.any_horizontal(pl.lit(False), *(_has(frame, feature, value) for value in values))
 
 
 def has_feature(frame: pl.DataFrame, feature: str) -> pl.Expr:
-    """Whether the observation has this feature at all."""
+    """True if the observation has this feature."""
     known = [pl.col(c).is_not_null() for c in _columns(frame, feature)]
     return pl.any_horizontal(pl.lit(False), *known)
 

@@ -1,4 +1,4 @@
-"""The lifecycle: all patterns as spans of time, tracking, confirmed and expired."""
+"""The lifecycle chart: all patterns as spans of time, by status."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from pipelines.charts.style import INK, STATUS_COLOURS, WIDTH, layered, nothing,
 _ROW = 30
 _BAR = 9
 _LETTERS = 66
-"""Of a sentence that fit above a bar."""
+"""Characters of a sentence that fit above a bar."""
 
 
 def lifecycle(explanation: Explanation, as_of: datetime | None = None) -> alt.LayerChart | alt.Chart:
-    """Every pattern as a bar through time, coloured by what it was; its sentence stands above it.
+    """Every pattern as a bar through time, coloured by status, with its sentence above.
 
     Args:
-        explanation: holds patterns and journal. Filter it first where there are more than a few dozen.
-        as_of: the wall clock at which the bars end; that of the last opportunity unless given.
+        explanation: patterns and journal. Filter it first if there are more than a few dozen patterns.
+        as_of: the wall clock at which the bars end; that of the last opportunity if None.
 
     """
     spans = status_spans(explanation, as_of)
@@ -37,34 +37,34 @@ def lifecycle(explanation: Explanation, as_of: datetime | None = None) -> alt.La
             x2=alt.X2("end:T"),
             y=y,
             color=alt.Color("status:N", scale=status_scale(), title=None),
-            description=alt.Description("said:N"),
-            tooltip=[alt.Tooltip("said:N", title="span")],
+            description=alt.Description("text:N"),
+            tooltip=[alt.Tooltip("text:N", title="span")],
         )
     )
-    # Shortened here: letting Vega measure each sentence takes longer than all the rest.
+    # Shortened here, because measuring each sentence in Vega is slow.
     short = pl.col("statement").str.len_chars() <= _LETTERS
-    said = pl.when(short).then("statement").otherwise(pl.col("statement").str.head(_LETTERS - 1) + "…")
+    text = pl.when(short).then("statement").otherwise(pl.col("statement").str.head(_LETTERS - 1) + "…")
     first = spans.unique("pattern_id", keep="first", maintain_order=True)
-    names = first.select("pattern_id", "statement", said=said)
+    names = first.select("pattern_id", "statement", text=text)
     sentences = (
         alt.Chart(rows(names))
         .mark_text(align="left", baseline="bottom", dy=2, color=INK)
-        .encode(x=alt.value(0), y=y, text="said:N", description=alt.Description("statement:N"))
+        .encode(x=alt.value(0), y=y, text="text:N", description=alt.Description("statement:N"))
     )
-    described = f"The life of {len(order)} patterns: " + ", ".join(
+    description = f"The lifecycle of {len(order)} patterns: " + ", ".join(
         f"{count} {status}" for status, count in _standing(spans)
     )
     return layered(bars, sentences, width=WIDTH, height=alt.Step(_ROW)).properties(
-        description=f"{described}."
+        description=f"{description}."
     )
 
 
 def status_spans(explanation: Explanation, as_of: datetime | None = None) -> pl.DataFrame:
-    """How long each pattern was what: one row for each span between two changes of status.
+    """The status of each pattern through time: one row for each span between two changes.
 
     Returns:
-        pattern_id String, statement String, status String, begin and end Datetime (wall clock; begin included, end
-        not), said String. Patterns in the order in which they began, the spans of each in order of time.
+        pattern_id String, statement String, status String, begin and end Datetime (wall clock; end is
+        exclusive), text String. Ordered by the begin of the pattern, then by time.
 
     """
     ends = explanation.opportunities.group_by("user_id").agg(last=pl.col("local").max())
@@ -82,7 +82,7 @@ def status_spans(explanation: Explanation, as_of: datetime | None = None) -> pl.
         )
         .filter(pl.col("end") > pl.col("begin"))
     )
-    said = pl.format(
+    text = pl.format(
         "{}: {} from {} to {}",
         "statement",
         "status",
@@ -91,13 +91,13 @@ def status_spans(explanation: Explanation, as_of: datetime | None = None) -> pl.
     )
     first = pl.col("begin").min().over("pattern_id")
     return (
-        spans.with_columns(said=said)
+        spans.with_columns(text=text)
         .sort(first, "pattern_id", "begin", maintain_order=True)
-        .select("pattern_id", "statement", "status", "begin", "end", "said")
+        .select("pattern_id", "statement", "status", "begin", "end", "text")
     )
 
 
 def _standing(spans: pl.DataFrame) -> list[tuple[str, int]]:
-    """How many patterns are what now."""
+    """The number of patterns that have each status now."""
     now = spans.group_by("pattern_id").agg(pl.col("status").last()).get_column("status").to_list()
     return [(status, now.count(status)) for status in STATUS_COLOURS if status in now]

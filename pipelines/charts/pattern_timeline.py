@@ -1,4 +1,4 @@
-"""The course of one pattern: its hits and misses, and what they did to its confidence."""
+"""The timeline of one pattern: its confidence, changes of status, hits and misses."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pipelines.charts.style import (
 )
 
 _LONG = timedelta(days=3 * 366)
-"""From this span on, hits and misses are counted by the month."""
+"""Above this span, hits and misses are counted by month."""
 
 Moment = datetime | None
 
@@ -30,13 +30,13 @@ Moment = datetime | None
 def course(
     explanation: Explanation, pattern_id: str, settings: Settings | None = None, as_of: Moment = None
 ) -> alt.VConcatChart | alt.Chart:
-    """One pattern through time: its confidence with the changes of status on it, above what was kept and missed.
+    """One pattern through time: its confidence and changes of status, above its hits and misses.
 
     Args:
-        explanation: holds the pattern, its opportunities and its journal.
-        pattern_id: which.
-        settings: the thresholds that are drawn; those the explanation was made with.
-        as_of: the wall clock up to which the confidence is drawn; the last opportunity's unless given.
+        explanation: the pattern, its opportunities and its journal.
+        pattern_id: the id of the pattern.
+        settings: the thresholds to draw; pass those the explanation was computed with.
+        as_of: the wall clock up to which the confidence is drawn; that of the last opportunity if None.
 
     """
     settings = settings or Settings()
@@ -44,7 +44,7 @@ def course(
     seen = explanation.opportunities.filter(mine)
     found = explanation.patterns.filter(pl.col("id") == pattern_id)
     if seen.is_empty() or found.is_empty():
-        return nothing("There is no opportunity to show.")
+        return nothing("no opportunities yet")
     pattern = found.row(0, named=True)
     changes = explanation.journal.filter(mine)
     time = alt.Scale(domain=_domain(seen, as_of))
@@ -63,14 +63,14 @@ def course(
 
 
 def outcomes_by_week(seen: pl.DataFrame) -> pl.DataFrame:
-    """Hits and misses, counted by the week that begins on Monday; by the month where it is years.
+    """Hits and misses by week, beginning on Monday; by month if the span is more than three years.
 
     Args:
         seen: rows of `patterns.explain.OPPORTUNITIES` of one pattern.
 
     Returns:
-        begin and end Datetime (days), outcome String (kept, missed), count Int64, signed Int64 (misses below zero),
-        said String. In order of time.
+        begin and end Datetime (days), outcome String (kept, missed), count Int64, signed Int64 (misses are negative),
+        text String. In order of time.
 
     """
     span = seen.get_column("local").max() - seen.get_column("local").min()  # type: ignore[operator]
@@ -82,7 +82,7 @@ def outcomes_by_week(seen: pl.DataFrame) -> pl.DataFrame:
     return counted.sort("begin", "outcome").with_columns(
         end=pl.col("begin").dt.offset_by(every),
         signed=pl.when(pl.col("outcome") == "kept").then("count").otherwise(-pl.col("count")),
-        said=pl.format(
+        text=pl.format(
             "{} of {}: {} {} times",
             pl.lit(unit),
             pl.col("begin").dt.strftime("%-d %B %Y"),
@@ -93,7 +93,7 @@ def outcomes_by_week(seen: pl.DataFrame) -> pl.DataFrame:
 
 
 def _domain(seen: pl.DataFrame, as_of: Moment) -> list[str]:
-    """Whole weeks, so that no bar sticks out."""
+    """The time axis in whole weeks, so that no bar is cut off."""
     first, last = seen.get_column("local").min(), seen.get_column("local").max()
     assert isinstance(first, datetime)
     assert isinstance(last, datetime)
@@ -112,7 +112,7 @@ def _confidence(
     if as_of is not None:
         ends = pl.DataFrame({"local": [as_of], "confidence": [now]}, schema=points.schema)
         points = pl.concat([points, ends]).unique("local", keep="last", maintain_order=True)
-    said = pl.format(
+    text = pl.format(
         "{}: confidence {}", pl.col("local").dt.strftime("%-d %B %Y"), pl.col("confidence").round(2)
     )
     x = alt.X(
@@ -122,7 +122,7 @@ def _confidence(
         "confidence:Q", scale=alt.Scale(domain=[0, 1]), title="confidence", axis=alt.Axis(values=[0, 0.5, 1])
     )
     line = (
-        alt.Chart(rows(points.with_columns(said=said)))
+        alt.Chart(rows(points.with_columns(text=text)))
         .mark_line(color=STATUS_COLOURS["confirmed"], strokeWidth=2, strokeJoin="round")
         .encode(x=x, y=y, description=alt.value("confidence through time"))
     )
@@ -133,7 +133,7 @@ def _thresholds(settings: Settings) -> alt.Chart:
     lines = pl.DataFrame(
         {
             "confidence": [settings.confirmation_threshold, settings.expiry_threshold],
-            "said": [
+            "text": [
                 f"confirmed from {settings.confirmation_threshold:g} on",
                 f"expired below {settings.expiry_threshold:g}",
             ],
@@ -144,8 +144,8 @@ def _thresholds(settings: Settings) -> alt.Chart:
         .mark_rule(color=QUIET, strokeDash=[3, 3], strokeWidth=1)
         .encode(
             y="confidence:Q",
-            description=alt.Description("said:N"),
-            tooltip=alt.Tooltip("said:N", title="line"),
+            description=alt.Description("text:N"),
+            tooltip=alt.Tooltip("text:N", title="line"),
         )
     )
     return chart
@@ -154,13 +154,13 @@ def _thresholds(settings: Settings) -> alt.Chart:
 def _transitions(changes: pl.DataFrame, time: alt.Scale) -> list[alt.Chart]:
     if changes.is_empty():
         return []
-    said = pl.format("{}: {}, {}", pl.col("local").dt.strftime("%-d %B %Y"), "after", "reason")
-    shown = changes.select("local", "confidence", "after", "reason", said=said)
+    text = pl.format("{}: {}, {}", pl.col("local").dt.strftime("%-d %B %Y"), "after", "reason")
+    shown = changes.select("local", "confidence", "after", "reason", text=text)
     base = alt.Chart(rows(shown)).encode(
         x=alt.X("local:T", scale=time),
         color=alt.Color("after:N", scale=status_scale(), title=None),
-        description=alt.Description("said:N"),
-        tooltip=[alt.Tooltip("said:N", title="change")],
+        description=alt.Description("text:N"),
+        tooltip=[alt.Tooltip("text:N", title="change")],
     )
     points = base.mark_point(filled=True, size=80, opacity=1, shape="diamond").encode(y=alt.value(0))
     return [base.mark_rule(opacity=0.45), points]
@@ -185,8 +185,8 @@ def _outcomes(seen: pl.DataFrame, time: alt.Scale) -> alt.Chart:
             color=alt.Color(
                 "outcome:N", scale=alt.Scale(domain=["kept", "missed"], range=[KEPT, MISSED]), title=None
             ),
-            description=alt.Description("said:N"),
-            tooltip=[alt.Tooltip("said:N", title="outcome")],
+            description=alt.Description("text:N"),
+            tooltip=[alt.Tooltip("text:N", title="outcome")],
         )
     )
     return chart

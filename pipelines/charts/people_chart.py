@@ -1,4 +1,4 @@
-"""Relationships: who takes part in what, and how much more than elsewhere."""
+"""The relationship chart: how often a person takes part in a context, compared with other contexts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SHARES, _LIFTS = 250, 110
 
 
 def relationships(observations: pl.DataFrame, patterns: pl.DataFrame) -> alt.HConcatChart | alt.Chart:
-    """Who with what: the person's share of the context as a bar, elsewhere as a tick, and the lift beside it.
+    """Relationships: the person's share of the context as a bar, of other contexts as a tick, and the lift.
 
     Args:
         observations: an observation frame of one person (`observations.schema`).
@@ -25,11 +25,11 @@ def relationships(observations: pl.DataFrame, patterns: pl.DataFrame) -> alt.HCo
     """
     shares = shares_of_people(observations, patterns)
     if shares.is_empty():
-        return nothing("Nobody takes part in one thing more than in others.")
+        return nothing("no relationships yet")
     order = shares.get_column("pattern_id").to_list()
     y = alt.Y("pattern_id:N", sort=order, axis=None)
     base = alt.Chart(rows(shares)).encode(
-        y=y, description=alt.Description("said:N"), tooltip=[alt.Tooltip("said:N", title="relationship")]
+        y=y, description=alt.Description("text:N"), tooltip=[alt.Tooltip("text:N", title="relationship")]
     )
     percent = alt.Axis(format="%", values=[0, 0.25, 0.5, 0.75, 1])
     scale = alt.Scale(domain=[0, 1], nice=False)
@@ -57,7 +57,7 @@ def relationships(observations: pl.DataFrame, patterns: pl.DataFrame) -> alt.HCo
     ]
     height = alt.Step(_ROW)
     described = f"{shares.height} relationships. " + " ".join(
-        f"{said}." for said in shares.get_column("said").head(5)
+        f"{text}." for text in shares.get_column("text").head(5)
     )
     return alt.hconcat(
         layered(*left, width=_SHARES, height=height),
@@ -67,13 +67,13 @@ def relationships(observations: pl.DataFrame, patterns: pl.DataFrame) -> alt.HCo
 
 
 def shares_of_people(observations: pl.DataFrame, patterns: pl.DataFrame) -> pl.DataFrame:
-    """How often each person takes part in the context of a relationship, and in the same kind of thing elsewhere.
+    """How often each person takes part in the context of a relationship, and in the same type of event elsewhere.
 
     Returns:
-        One row a relationship, the greatest share first: pattern_id String, statement String, share Float64,
-        elsewhere Float64 (null where there is no elsewhere), times Float64 (share over elsewhere; null where that is
-        0 or not known), drawn Float64 (the same, at least 1; the greatest there is where nothing bounds it), lift String,
-        said String.
+        One row for each relationship, largest share first: pattern_id String, statement String, share Float64,
+        elsewhere Float64 (null if all events are in the context), times Float64 (share / elsewhere; null where that is 0
+        or null), drawn Float64 (the same for the axis, at least 1; the maximum if elsewhere is 0), lift String,
+        text String.
     """
     schema = {
         "pattern_id": pl.String, "statement": pl.String, "share": pl.Float64, "elsewhere": pl.Float64,
@@ -101,7 +101,7 @@ def shares_of_people(observations: pl.DataFrame, patterns: pl.DataFrame) -> pl.D
             .otherwise(pl.format("×{}", pl.col("times").round(1))),
         )
         .with_columns(
-            said=pl.format(
+            text=pl.format(
                 "{}: {} % of these, {}",
                 "statement",
                 (pl.col("share") * 100).round(0).cast(pl.Int64),

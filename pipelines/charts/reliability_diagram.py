@@ -1,4 +1,4 @@
-"""Calibration: does what is claimed with a confidence of 0.9 come true nine times in ten?"""
+"""The reliability diagram: do nine of ten patterns with a confidence of 0.9 hold later?"""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ _SIZE = 280
 
 
 def calibration(bins: pl.DataFrame) -> alt.LayerChart | alt.Chart:
-    """Claimed confidence against the rate that came true later, with its 95 % interval, beside the ideal diagonal.
+    """Confidence against the share of patterns that held later, with its 95 % interval and the ideal diagonal.
 
     Args:
-        bins: one row for each band of confidence: low, high and confidence (mean claimed), patterns (how many), held
-            (of them), rate, rate_low, rate_high (what came true, and its interval); all numbers.
+        bins: one row for each band of confidence: low, high, confidence (mean), patterns (count), held (count),
+            rate, rate_low and rate_high (the share that held, and its interval); all numbers.
 
     """
     known = bins.filter(pl.col("patterns") > 0)
     if known.is_empty():
-        return nothing("No pattern was claimed that could be looked at later.")
-    said = pl.format(
-        "claimed {} on average; later {} of {} held, {}",
+        return nothing("no patterns to compare with later data")
+    text = pl.format(
+        "mean confidence {}; {} of {} held later, {}",
         pl.col("confidence").round(2),
         "held",
         "patterns",
@@ -30,12 +30,12 @@ def calibration(bins: pl.DataFrame) -> alt.LayerChart | alt.Chart:
     )
     unit = alt.Scale(domain=[0, 1], nice=False)
     axis = alt.Axis(values=[0, 0.25, 0.5, 0.75, 1], format=".2~f")
-    base = alt.Chart(rows(known.with_columns(said=said))).encode(
-        x=alt.X("confidence:Q", scale=unit, axis=axis, title="claimed confidence"),
-        description=alt.Description("said:N"),
-        tooltip=[alt.Tooltip("said:N", title="band")],
+    base = alt.Chart(rows(known.with_columns(text=text))).encode(
+        x=alt.X("confidence:Q", scale=unit, axis=axis, title="confidence"),
+        description=alt.Description("text:N"),
+        tooltip=[alt.Tooltip("text:N", title="band")],
     )
-    rate = alt.Y("rate:Q", scale=unit, axis=axis, title="came true later")
+    rate = alt.Y("rate:Q", scale=unit, axis=axis, title="share that held later")
     interval = base.mark_rule(color=BUSY, opacity=0.5, strokeWidth=2).encode(
         y=alt.Y("rate_low:Q", scale=unit), y2=alt.Y2("rate_high:Q")
     )
@@ -51,8 +51,8 @@ def calibration(bins: pl.DataFrame) -> alt.LayerChart | alt.Chart:
     ideal = (
         alt.Chart(alt.InlineData(values=[{"confidence": 0, "rate": 0}, {"confidence": 1, "rate": 1}]))
         .mark_line(color=QUIET, strokeDash=[4, 4], strokeWidth=1)
-        .encode(x="confidence:Q", y=rate, description=alt.value("as claimed"))
+        .encode(x="confidence:Q", y=rate, description=alt.value("perfect calibration"))
     )
     total, held = int(known.get_column("patterns").sum()), int(known.get_column("held").sum())
-    described = f"Claimed confidence against what came true: of {total} patterns {held} held."
+    described = f"Confidence against the share that held later: {held} of {total} patterns held."
     return layered(ideal, interval, points, width=_SIZE, height=_SIZE).properties(description=described)

@@ -1,4 +1,4 @@
-"""How pictures look: colours, type, and the small pieces that all charts share."""
+"""Shared style of the charts: colours, fonts and small helpers."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import altair as alt
 import polars as pl
 
 INK = "currentColor"
-"""Text takes the colour of the page that it is shown on, so that a chart is at home in light and dark."""
+"""Text inherits the colour of the page, so that a chart works in light and dark themes."""
 
 KEPT, MISSED = "#14907f", "#cf6a12"
-"""Teal and orange: told apart by everyone, also in grey."""
+"""Teal and orange: distinguishable with any colour vision, and in greyscale."""
 
 BUSY = "#2f7fc4"
 QUIET = "#7b838e"
@@ -21,7 +21,7 @@ STATUS_COLOURS = {"tracking": "#b07d12", "confirmed": "#2f7fc4", "expired": "#7b
 _MOST_ROWS = 5000
 
 WIDTH = 400
-"""Pixels of a plot; with its labels it still fits a telephone without becoming too small to read."""
+"""Width of a plot in pixels; with its labels it fits the screen of a phone."""
 
 CONFIG: dict[str, Any] = {
     "background": None,
@@ -63,13 +63,13 @@ CONFIG: dict[str, Any] = {
     "text": {"color": INK, "fontSize": 11},
     "concat": {"spacing": 16},
 }
-"""Applied when a chart is drawn and never kept in it, so that charts can be layered and put side by side."""
+"""Applied when a chart is drawn, not stored in it, so that charts can be layered and concatenated."""
 
 
 def rows(frame: pl.DataFrame) -> pl.DataFrame | alt.InlineData:
-    """The frame as a chart's data: moments as text on the wall clock, rows as many as there are.
+    """The frame as chart data: datetimes as wall-clock text, without a row limit.
 
-    Altair takes frames of up to 5,000 rows; what is longer is handed to it as it stands.
+    Altair takes frames of up to 5,000 rows; longer ones are passed inline.
     """
     moments = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.Datetime)]
     written = frame.with_columns(pl.col(moments).dt.strftime("%Y-%m-%dT%H:%M:%S")) if moments else frame
@@ -77,23 +77,23 @@ def rows(frame: pl.DataFrame) -> pl.DataFrame | alt.InlineData:
 
 
 def nothing(reason: str) -> alt.Chart:
-    """A chart that says why there is none."""
-    said = alt.InlineData(values=[{"said": reason}])
+    """A chart that shows a message instead of data."""
+    data = alt.InlineData(values=[{"text": reason}])
     chart: alt.Chart = (
-        alt.Chart(said, width=WIDTH, height=40, description=reason)
+        alt.Chart(data, width=WIDTH, height=40, description=reason)
         .mark_text(opacity=0.75)
-        .encode(text=alt.Text("said:N"))
+        .encode(text=alt.Text("text:N"))
     )
     return chart
 
 
 def layered(*charts: alt.Chart, **properties: Any) -> alt.LayerChart:
-    """The charts over one another."""
+    """The charts as layers of one chart."""
     chart = alt.layer(*charts, **properties)
     assert isinstance(chart, alt.LayerChart), "no layer is faceted"
     return chart
 
 
 def status_scale() -> alt.Scale:
-    """Status → colour."""
+    """The colour scale of statuses."""
     return alt.Scale(domain=list(STATUS_COLOURS), range=list(STATUS_COLOURS.values()))

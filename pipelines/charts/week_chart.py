@@ -1,4 +1,4 @@
-"""The week: on which days and at which hours how much happens, and where something never does."""
+"""The week chart: activity by weekday and hour, with avoided slots."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from pipelines.charts.event_filters import evidence_in
 from pipelines.charts.style import BUSY, MISSED, WIDTH, layered, nothing, rows
 
 PANELS = 5
-"""Kinds of activity with a panel of their own, the most frequent; the rest is left out."""
+"""Number of panels: the most frequent kinds of activity have one each, the rest are left out."""
 
 DAYS = [day[:3].capitalize() for day in WEEKDAYS]
 _ROW = 15
 _NAMED = 2
-"""Things that are named for each hour."""
+"""Titles named in the tooltip of an hour."""
 
 
 def week(observations: pl.DataFrame, patterns: pl.DataFrame | None = None) -> alt.VConcatChart | alt.Chart:
-    """Hours by weekday: one panel for each kind of activity, the darker the more of it begins then; avoided slots
-    framed.
+    """Hours by weekday: one panel for each kind of activity, darker where more events begin; avoided slots
+    are framed.
 
     Args:
-        observations: an observation frame of one person (`observations.schema`). Several people are added up.
-        patterns: the person's patterns (`patterns.pattern_frame.PATTERNS`). Of these the confirmed avoidances of a whole
-            kind of activity are marked.
+        observations: an observation frame of one person (`observations.schema`). Events of several people are summed.
+        patterns: the person's patterns (`patterns.pattern_frame.PATTERNS`). Confirmed avoidances of a whole kind of
+            activity are marked.
 
     """
     cells = hours_of_the_week(observations)
@@ -42,15 +42,15 @@ def week(observations: pl.DataFrame, patterns: pl.DataFrame | None = None) -> al
 
 
 def hours_of_the_week(observations: pl.DataFrame) -> pl.DataFrame:
-    """How much happens at each hour of the week: one row for each panel, weekday and hour with anything in it.
+    """Events by hour of the week: one row for each panel, weekday and hour that has events.
 
     Returns:
-        type and action String, panel String (what they are called), day String (Mon … Sun), hour Int64, end Float64,
-        a_week Float64 (mean number that begin then in a week in which the person was active), share Float64 (of the
-        panel's busiest hour), said String. Panels in order of their size.
+        type and action String, panel String (heading), day String (Mon … Sun), hour Int64, end Float64,
+        a_week Float64 (mean number of events that begin then, per active week), share Float64 (of the panel's
+        busiest hour), text String. Most frequent panels first.
 
     """
-    columns = ("type", "action", "panel", "day", "hour", "end", "a_week", "share", "said")
+    columns = ("type", "action", "panel", "day", "hour", "end", "a_week", "share", "text")
     featured = with_features(evidence_in(observations), join_similar=False)
     featured = featured.filter(pl.col("minute").is_not_null()).with_columns(
         hour=(pl.col("minute") // 60).cast(pl.Int64), kind="kind:text"
@@ -74,7 +74,7 @@ def hours_of_the_week(observations: pl.DataFrame) -> pl.DataFrame:
             a_week=pl.col("count") / weeks,
             share=pl.col("count") / pl.col("count").max().over("rank"),
         )
-        .with_columns(said=_sentence(pl.col("named").fill_null("")))
+        .with_columns(text=_sentence(pl.col("named").fill_null("")))
         .select(columns)
     )
 
@@ -82,14 +82,14 @@ def hours_of_the_week(observations: pl.DataFrame) -> pl.DataFrame:
 def avoided_slots(patterns: pl.DataFrame) -> pl.DataFrame:
     """The slots of confirmed avoidances: one row for each pattern and weekday.
 
-    Of those only that say something of a whole panel, or of everything: a slot without git is not a slot without
+    Only avoidances of a whole panel, or of all activity, are included: a slot without git is not a slot without
     commands.
 
     Returns:
-        type and action String (null: any), day String, begin and end Float64 (hours), said String.
+        type and action String (null for any), day String, begin and end Float64 (hours), text String.
     """
     texts = dict.fromkeys(("type", "action", "day"), pl.String)
-    schema = {**texts, "begin": pl.Float64, "end": pl.Float64, "said": pl.String}
+    schema = {**texts, "begin": pl.Float64, "end": pl.Float64, "text": pl.String}
     slots: list[tuple[str | None, str | None, str, float, float, str]] = []
     if patterns.height:
         chosen = patterns.filter((pl.col("type") == "avoidance") & (pl.col("status") == "confirmed"))
@@ -106,7 +106,7 @@ def avoided_slots(patterns: pl.DataFrame) -> pl.DataFrame:
 
 
 def _of_panel(avoided: pl.DataFrame, cells: pl.DataFrame) -> pl.DataFrame:
-    """The slots that concern all of a panel."""
+    """The slots that apply to the whole panel."""
     type, action = cells.row(0, named=True)["type"], cells.row(0, named=True)["action"]
     fits = [
         pl.col(name).is_null() | (pl.col(name) == value)
@@ -132,7 +132,7 @@ def _panels(featured: pl.DataFrame) -> pl.DataFrame:
 
 
 def _sentence(named: pl.Expr) -> pl.Expr:
-    """What one cell says when pointed at."""
+    """The tooltip of a cell."""
     return pl.concat_str(
         pl.col("day"),
         pl.lit(" "),
@@ -165,7 +165,7 @@ def _panel(cells: pl.DataFrame, avoided: pl.DataFrame, *, last: bool) -> alt.Lay
         axis=axis,
         title="hour of the day" if last else None,
     )
-    said = {"tooltip": alt.Tooltip("said:N", title="hour"), "description": alt.Description("said:N")}
+    hover = {"tooltip": alt.Tooltip("text:N", title="hour"), "description": alt.Description("text:N")}
     busy = (
         alt.Chart(rows(cells))
         .mark_rect(color=BUSY, xOffset=0.5, x2Offset=-0.5)
@@ -174,7 +174,7 @@ def _panel(cells: pl.DataFrame, avoided: pl.DataFrame, *, last: bool) -> alt.Lay
             x2=alt.X2("end:Q"),
             y=day,
             opacity=alt.Opacity("share:Q", scale=alt.Scale(domain=[0, 1], range=[0.12, 1]), legend=None),
-            **said,
+            **hover,
         )
     )
     never = (
@@ -182,7 +182,7 @@ def _panel(cells: pl.DataFrame, avoided: pl.DataFrame, *, last: bool) -> alt.Lay
         .mark_rect(
             filled=True, color=MISSED, fillOpacity=0.08, stroke=MISSED, strokeWidth=1.2, strokeDash=[3, 2]
         )
-        .encode(x=alt.X("begin:Q"), x2=alt.X2("end:Q"), y=day, **said)
+        .encode(x=alt.X("begin:Q"), x2=alt.X2("end:Q"), y=day, **hover)
     )
     title = str(cells.get_column("panel")[0])
     layers = [busy, never] if avoided.height else [busy]
@@ -195,7 +195,7 @@ def _described(cells: pl.DataFrame) -> str:
         .group_by("panel", maintain_order=True)
         .first()
     )
-    said = [
-        f"{panel}: most on {text}." for panel, text in top.sort("panel").select("panel", "said").iter_rows()
+    sentences = [
+        f"{panel}: most on {text}." for panel, text in top.sort("panel").select("panel", "text").iter_rows()
     ]
-    return "The week by hour. " + " ".join(said)
+    return "The week by hour. " + " ".join(sentences)

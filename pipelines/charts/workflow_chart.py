@@ -1,8 +1,7 @@
-"""Workflows: the steps, and how long after the first ones the last one comes, against chance.
+"""The workflow chart: the steps, and the lag of the last step compared with chance.
 
-Chance is read off the person's own life: the same clock times on other active days, up to four weeks away, on which the
-first steps were not done. Where there are too few of these, it is the last step at its own rate, spread evenly over
-waking hours.
+Chance is estimated from the same clock times on other active days, up to four weeks away, on which the first steps did
+not happen. If there are too few of these, it is the rate of the last step, spread evenly over waking hours.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ from pipelines.charts.event_filters import evidence_in, matching
 from pipelines.charts.style import INK, KEPT, MISSED, QUIET, WIDTH, layered, nothing, rows
 
 BINS = 20
-"""Bars of the distribution."""
+"""Number of bars in the lag distribution."""
 
 REACH = 2.0
-"""How far it is drawn, in lengths of the rule's own time."""
+"""Length of the lag axis, as a multiple of the rule's `within_minutes`."""
 
 _DAYS_AWAY = 28
 _ENOUGH = 30
-"""Clock times on other days, from which on they say something about chance."""
+"""Minimum number of clock times on other days to estimate chance from."""
 _WAKING_MINUTES = 16 * 60
 _STEP_HEIGHT = 26
 
@@ -42,27 +41,27 @@ Where = Mapping[str, object]
 def workflow(
     observations: pl.DataFrame, patterns: pl.DataFrame, pattern_id: str
 ) -> alt.VConcatChart | alt.Chart:
-    """The steps of one workflow, and below them how soon the last one followed, against chance.
+    """The steps of one workflow, and below them the lag of the last step compared with chance.
 
     Args:
-        observations: an observation frame that holds the person's events (`observations.schema`).
-        patterns: has the workflow (`patterns.pattern_frame.PATTERNS`).
-        pattern_id: which.
+        observations: an observation frame with the person's events (`observations.schema`).
+        patterns: a frame with the workflow (`patterns.pattern_frame.PATTERNS`).
+        pattern_id: the id of the workflow.
 
     """
     found = patterns.filter((pl.col("id") == pattern_id) & (pl.col("type") == "workflow"))
     if found.is_empty():
-        return nothing("There is no such workflow.")
+        return nothing("no such workflow")
     pattern = found.row(0, named=True)
     rule = rule_of("workflow", pattern["rule"])
     if not isinstance(rule, WorkflowRule):
-        return nothing("It has no steps.")
+        return nothing("the workflow has no steps")
     lags = lags_of(observations.filter(pl.col("user_id") == pattern["user_id"]), rule)
     if lags.is_empty():
-        return nothing("Its first step was never seen in these observations.")
+        return nothing("the first step does not occur in these observations")
     described = (
         f"{pattern['statement']}: {pattern['support']} of {pattern['opportunities']} times. "
-        f"Within the time {lags['followed'].sum():.0%} in the picture, by chance {lags['chance'].sum():.0%}."
+        f"Followed on this axis {lags['followed'].sum():.0%}, by chance {lags['chance'].sum():.0%}."
     )
     return alt.vconcat(_steps(rule), _lags(lags, rule.within_minutes), spacing=12).properties(
         description=described
@@ -70,7 +69,7 @@ def workflow(
 
 
 def lags_of(observations: pl.DataFrame, rule: WorkflowRule) -> pl.DataFrame:
-    """How long after the first steps the last one came: the share of first steps in each band of minutes.
+    """The lag of the last step after the first steps: the share of first steps in each band of minutes.
 
     Args:
         observations: of one person.
@@ -78,8 +77,8 @@ def lags_of(observations: pl.DataFrame, rule: WorkflowRule) -> pl.DataFrame:
 
     Returns:
         low and high Float64 (minutes), followed Float64 (share of the first steps that were followed in this band), chance
-        Float64 (the same by chance), within Boolean, said String; empty if the first step
-        was never seen.
+        Float64 (the same by chance), within Boolean, text String; empty if the first step
+        does not occur.
     """
     schema = {"low": pl.Float64, "high": pl.Float64, "followed": pl.Float64, "chance": pl.Float64}
     own = with_features(evidence_in(observations)).sort("local")
@@ -88,7 +87,7 @@ def lags_of(observations: pl.DataFrame, rule: WorkflowRule) -> pl.DataFrame:
     firsts = _in_order(times[:-1], minutes)
     edges = np.linspace(0.0, REACH * minutes, BINS + 1)
     if not len(firsts):
-        return pl.DataFrame(schema=schema | {"within": pl.Boolean, "said": pl.String})
+        return pl.DataFrame(schema=schema | {"within": pl.Boolean, "text": pl.String})
     bands = pl.DataFrame(
         {
             "low": edges[:-1],
@@ -98,18 +97,18 @@ def lags_of(observations: pl.DataFrame, rule: WorkflowRule) -> pl.DataFrame:
         },
         schema=schema,
     )
-    said = pl.format(
+    text = pl.format(
         "{} to {} minutes: {} % followed, by chance {} %",
         pl.col("low").round(1),
         pl.col("high").round(1),
         (pl.col("followed") * 100).round(1),
         (pl.col("chance") * 100).round(1),
     )
-    return bands.with_columns(within=pl.col("high") <= minutes + 1e-9, said=said)
+    return bands.with_columns(within=pl.col("high") <= minutes + 1e-9, text=text)
 
 
 def _in_order(times: Sequence[Micros], minutes: float) -> Micros:
-    """When the last of these steps was done, after the ones before it, each within the minutes."""
+    """Times of the last of these steps, where each step follows the one before within the minutes."""
     done = times[0]
     for following in times[1:]:
         place = np.searchsorted(done, following, side="left") - 1
@@ -119,7 +118,7 @@ def _in_order(times: Sequence[Micros], minutes: float) -> Micros:
 
 
 def _lag(firsts: Micros, lasts: Micros) -> Minutes:
-    """(firsts,) minutes until the next of `lasts`; infinite where none comes."""
+    """(firsts,) minutes until the next of `lasts`; infinite if there is none."""
     place = np.searchsorted(lasts, firsts, side="right")
     known = place < len(lasts)
     lag = np.full(len(firsts), np.inf)
@@ -128,7 +127,7 @@ def _lag(firsts: Micros, lasts: Micros) -> Minutes:
 
 
 def _by_chance(firsts: Micros, lasts: Micros, own: pl.DataFrame, edges: Minutes) -> Minutes:
-    """(bands,) how often the last step comes in each band of minutes when there was no first one."""
+    """(bands,) the rate of the last step in each band of minutes without a first step."""
     active = own.get_column("day").unique().to_physical().to_numpy().astype(np.int64)
     without = np.setdiff1d(active, firsts // MICROSECONDS_PER_DAY)
     moved = np.concatenate(
@@ -186,7 +185,7 @@ def _lags(lags: pl.DataFrame, within_minutes: int) -> alt.LayerChart:
     scale = alt.Scale(domain=["followed", "by chance"], range=[KEPT, MISSED])
     named = lags.with_columns(seen=pl.lit("followed"), chance_of=pl.lit("by chance"))
     base = alt.Chart(rows(named)).encode(
-        description=alt.Description("said:N"), tooltip=[alt.Tooltip("said:N", title="lag")]
+        description=alt.Description("text:N"), tooltip=[alt.Tooltip("text:N", title="lag")]
     )
     bars = base.mark_rect(xOffset=0.5, x2Offset=-0.5).encode(
         x=x,
@@ -202,12 +201,12 @@ def _lags(lags: pl.DataFrame, within_minutes: int) -> alt.LayerChart:
     limit = (
         alt.Chart(
             alt.InlineData(
-                values=[{"low": within_minutes, "said": f"the rule: within {duration(within_minutes)}"}]
+                values=[{"low": within_minutes, "text": f"the rule: within {duration(within_minutes)}"}]
             )
         )
         .mark_rule(color=QUIET, strokeDash=[4, 3])
         .encode(
-            x="low:Q", description=alt.Description("said:N"), tooltip=[alt.Tooltip("said:N", title="rule")]
+            x="low:Q", description=alt.Description("text:N"), tooltip=[alt.Tooltip("text:N", title="rule")]
         )
     )
     return layered(bars, chance, limit, width=WIDTH, height=150)
