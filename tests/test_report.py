@@ -49,7 +49,7 @@ def page(text: str) -> html.HtmlElement:
     return page
 
 
-def said(element: html.HtmlElement) -> str:
+def text_of(element: html.HtmlElement) -> str:
     return " ".join(element.text_content().split())
 
 
@@ -58,13 +58,13 @@ def said(element: html.HtmlElement) -> str:
 
 def test_every_pattern_has_a_card_with_its_figures(found: Detection, page: html.HtmlElement) -> None:
     cards = {
-        said(card.xpath("summary/span[@class='says']")[0]): card
+        text_of(card.xpath("summary/span[@class='says']")[0]): card
         for card in page.xpath("//details[@class='card']")
     }
     assert len(page.xpath("//details[@class='card']")) == found.frame.height
     for pattern in found.patterns:
         declared = " (in the calendar)" if pattern.source == "declared" else ""
-        summary = said(cards[pattern.statement + declared].xpath("summary")[0])
+        summary = text_of(cards[pattern.statement + declared].xpath("summary")[0])
         assert f"{pattern.support} of {pattern.opportunities}" in summary
         assert summary.endswith(f"{pattern.confidence:.2f}")
 
@@ -82,17 +82,17 @@ def test_confirmed_patterns_are_grouped_by_type_sentences_first(
 
 
 def test_what_is_tracked_says_what_it_lacks(found: Detection, page: html.HtmlElement) -> None:
-    lacks = {said(near) for near in page.xpath("//p[@class='lacks']")}
+    lacks = {text_of(near) for near in page.xpath("//p[@class='lacks']")}
     assert lacks == {f"lacks: {'; '.join(pattern.lacks)}" for pattern in found.tracking}
 
 
 def test_the_evidence_of_a_pattern_unfolds(found: Detection, page: html.HtmlElement) -> None:
     swim = next(p for p in found.confirmed if "Swim on" in p.statement)
-    card = next(c for c in page.xpath("//details[@class='card']") if swim.statement in said(c))
+    card = next(c for c in page.xpath("//details[@class='card']") if swim.statement in text_of(c))
     assert card.xpath(".//svg[@class='hb-strip']")
-    assert '"rrule": "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR"' in said(card)
-    assert "confirmed, " in said(card.xpath(".//ol[@class='changes']")[0])
-    assert said(card).count("Swim (") == 5
+    assert '"rrule": "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR"' in text_of(card)
+    assert "confirmed, " in text_of(card.xpath(".//ol[@class='changes']")[0])
+    assert text_of(card).count("Swim (") == 5
 
 
 def test_the_sources_and_what_was_not_read_are_listed(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_the_sources_and_what_was_not_read_are_listed(tmp_path: Path) -> None:
     output = tmp_path / "habits.html"
     result = CliRunner().invoke(main, ["report", str(export), "-o", str(output), "--tz", "UTC"])
     assert result.exit_code == 0, result.output
-    table = said(html.fromstring(output.read_text(encoding="utf-8")).xpath("//section[@id='sources']")[0])
+    table = text_of(html.fromstring(output.read_text(encoding="utf-8")).xpath("//section[@id='sources']")[0])
     assert str(export) in table
     assert f"{PERSON.observations.height:,}" in table
     assert "1 reject: bad line" in table
@@ -133,8 +133,8 @@ def test_what_was_confirmed_lately_is_new(found: Detection) -> None:
     assert swim.confirmed_at is not None
     confirmed = swim.confirmed_at.replace(tzinfo=None)
     for days, new in ((1, [f"confirmed on {confirmed.day} {confirmed:%B}"]), (29, [])):
-        told = [c.said for c in changes(found.explanation, [swim], confirmed + timedelta(days=days)).new]
-        assert told == new
+        recent = [c.text for c in changes(found.explanation, [swim], confirmed + timedelta(days=days)).new]
+        assert recent == new
 
 
 def _changed(found: Detection, **fields: object) -> Pattern:
@@ -147,16 +147,16 @@ def test_a_habit_with_an_heir_has_moved(found: Detection) -> None:
         _changed(found, id="old", status="expired", superseded_by=found.confirmed[0].id),
     )
     journal = _journal(found, ("old", "confirmed", "expired"), (heir.id, "tracking", "confirmed"))
-    told = changes(journal, [old, heir], wall("2026-03-16 20:00"))
-    assert [change.id for change in told.moved] == ["old"]
-    assert not told.new
-    assert not told.fading
+    recent = changes(journal, [old, heir], wall("2026-03-16 20:00"))
+    assert [change.id for change in recent.moved] == ["old"]
+    assert not recent.new
+    assert not recent.fading
 
 
 def test_a_habit_that_is_overdue_or_gone_is_fading(found: Detection) -> None:
     gone = _changed(found, id="gone", status="expired")
-    told = changes(_journal(found, ("gone", "confirmed", "expired")), [gone], wall("2026-03-16 20:00"))
-    assert [change.said for change in told.fading] == ["expired since 10 March: for a reason"]
+    recent = changes(_journal(found, ("gone", "confirmed", "expired")), [gone], wall("2026-03-16 20:00"))
+    assert [change.text for change in recent.fading] == ["expired since 10 March: for a reason"]
     outlook = found.explanation.outlook.with_columns(
         next_due=pl.lit(wall("2026-03-01 12:00")), if_missed=pl.lit("confirmed")
     )
@@ -164,7 +164,7 @@ def test_a_habit_that_is_overdue_or_gone_is_fading(found: Detection) -> None:
     assert (
         changes(late, [found.confirmed[0]], wall("2026-05-16 20:00"))
         .fading[0]
-        .said.startswith("was due by 1 March, last seen on ")
+        .text.startswith("was due by 1 March, last seen on ")
     )
 
 
@@ -358,7 +358,7 @@ def test_of_very_many_people_those_with_most_habits_are_shown(monkeypatch: pytes
     page = html.fromstring(report_html(detect_in_frame(several)))
     assert len(page.xpath("//article")) == 2
     assert len(page.xpath("//svg[contains(@aria-label, 'The week by hour')]")) == 1
-    assert "1 more person is not on this page" in said(page)
+    assert "1 more person is not on this page" in text_of(page)
 
 
 def test_what_comes_after_the_evaluation_time_is_not_shown() -> None:
@@ -368,7 +368,7 @@ def test_what_comes_after_the_evaluation_time_is_not_shown() -> None:
     )
     both = pl.concat([PERSON.observations, later])
     page = html.fromstring(report_html(detect_in_frame(both, as_of=PERSON.as_of)))
-    assert [said(name) for name in page.xpath("//article/h2")] == ["ada"]
+    assert [text_of(name) for name in page.xpath("//article/h2")] == ["ada"]
 
 
 def test_the_same_observations_in_any_order_give_the_same_page(text: str) -> None:

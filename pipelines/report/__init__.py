@@ -1,4 +1,4 @@
-"""The report: one page for looking at."""
+"""The report: patterns and their evidence as one HTML page."""
 
 from pipelines.report.page import Findings, report_html
 

@@ -1,4 +1,4 @@
-"""Cards: what a page says of a pattern, in words and small pictures."""
+"""Cards: the text and small charts that a page shows for a pattern."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _SMALL = 1e-4
 
 @dataclass(frozen=True)
 class Card:
-    """One pattern as a page shows it: the pattern itself, and what is drawn of it.
+    """One pattern with the small charts that a page shows for it.
 
     Attributes:
         pattern: the pattern.
-        bar: its confidence with the four components.
-        spark: its weeks; empty where they are not known.
+        bar: its confidence, split into the four components.
+        spark: its sparkline by week; empty without opportunities.
     """
 
     pattern: Pattern
@@ -35,19 +35,19 @@ class Card:
 
     @property
     def chance(self) -> str:
-        """How likely so much support would be by chance, in words."""
+        """The probability of as much support by chance, as text."""
         value = self.pattern.p_value
         return "chance: less than 1 in 10,000" if value < _SMALL else f"chance: {value:.1g}"
 
     @property
     def rate(self) -> str:
-        """The range in which the rate surely lies."""
+        """The interval of the rate, as text."""
         low, high = self.pattern.rate_interval
         return f"{low:.0%} to {high:.0%}"
 
     @property
     def rule_text(self) -> str:
-        """The rule as JSON, for people."""
+        """The rule as indented JSON."""
         return orjson.dumps(dict(self.pattern.rule), option=orjson.OPT_INDENT_2).decode()
 
 
@@ -57,13 +57,13 @@ def cards_of(
     settings: Settings | None = None,
     until: Mapping[str, date] | None = None,
 ) -> list[Card]:
-    """The patterns as cards, in their order.
+    """The patterns as cards, in the same order.
 
     Args:
         patterns: `patterns.pattern_frame.PATTERNS`.
         opportunities: `patterns.explain.OPPORTUNITIES`; without them there are no sparklines.
-        settings: by which confidence is weighted.
-        until: for each person the day up to which weeks are drawn.
+        settings: the weights of confidence.
+        until: the day up to which weeks are drawn, by person.
 
     """
     seen = opportunities if opportunities is not None else pl.DataFrame(schema=dict(OPPORTUNITIES))
@@ -82,7 +82,7 @@ def cards_of(
 
 
 def by_person(cards: Sequence[Card]) -> list[tuple[str, list[Card]]]:
-    """The cards of each person, people and cards in their order."""
+    """The cards grouped by person, in the same order."""
     groups: dict[str, list[Card]] = {}
     for card in cards:
         groups.setdefault(card.pattern.user_id, []).append(card)
@@ -90,13 +90,13 @@ def by_person(cards: Sequence[Card]) -> list[tuple[str, list[Card]]]:
 
 
 def last_days(observations: pl.DataFrame) -> dict[str, date]:
-    """Each person's newest local day."""
+    """The newest local day of each person."""
     newest = observations.group_by("user_id").agg(pl.col("local").max().dt.date())
     return dict(newest.iter_rows())
 
 
 def changes_of(explanation: Explanation, pattern_id: str) -> Iterator[str]:
-    """How the pattern came to be what it is: one sentence for each change."""
+    """The history of the pattern: one sentence for each change of status."""
     mine = explanation.journal.filter(pl.col("pattern_id") == pattern_id)
     for local, after, reason, support, opportunities in mine.select(
         "local", "after", "reason", "support", "opportunities"
@@ -106,25 +106,25 @@ def changes_of(explanation: Explanation, pattern_id: str) -> Iterator[str]:
 
 
 def ahead_of(explanation: Explanation, pattern: Pattern) -> str:
-    """What one more outcome, or silence, would change; empty if nothing would."""
+    """The effect of one more hit, one more miss or no activity, as text; empty if there is none."""
     found = explanation.outlook.filter(pl.col("pattern_id") == pattern.id)
     if found.is_empty() or pattern.status == "expired":
         return ""
     outlook = found.row(0, named=True)
-    said = []
+    sentences = []
     if outlook["next_due"] is not None:
-        said.append(f"It is next due by {day(outlook['next_due'])}.")
+        sentences.append(f"It is next due by {day(outlook['next_due'])}.")
     if outlook["if_kept"] != pattern.status:
-        said.append(f"Kept once more, it would be {outlook['if_kept']}.")
+        sentences.append(f"Kept once more, it would be {outlook['if_kept']}.")
     if outlook["if_missed"] != pattern.status:
-        said.append(f"Missed once more, it would be {outlook['if_missed']}.")
+        sentences.append(f"Missed once more, it would be {outlook['if_missed']}.")
     if outlook["expires"] is not None:
-        said.append(f"Unless it is seen, it expires on {day(outlook['expires'])}.")
-    return " ".join(said)
+        sentences.append(f"Unless it is seen, it expires on {day(outlook['expires'])}.")
+    return " ".join(sentences)
 
 
 def day(moment: datetime | date) -> str:
-    """A day as a person writes it.
+    """The day with the name of the month.
 
     >>> day(date(2026, 3, 2))
     '2 March 2026'

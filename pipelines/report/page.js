@@ -35,11 +35,11 @@
     }
     const empty = (part) => !all(".card", part).some((card) => !card.hidden && !(card.closest(".near") || card).hidden);
     all(".group").forEach((group) => { group.hidden = filtered && empty(group); });
-    all(".none").forEach((said) => { said.hidden = !filtered || !empty(said.parentElement); });
+    all(".none").forEach((message) => { message.hidden = !filtered || !empty(message.parentElement); });
     count.textContent = filtered ? `${shown} of ${possible} patterns` : `${possible} patterns`;
   };
 
-  // A link to a person, or into their part, chooses that person.
+  // A link to a person, or into their section, selects that person.
   const follow = () => {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     const part = target && target.closest(".person");
@@ -62,7 +62,7 @@
     window.addEventListener("hashchange", follow);
   }
 
-  // Everything unfolds on paper.
+  // Expand all details for printing.
   let folded = [];
   window.addEventListener("beforeprint", () => {
     folded = all("details.fold:not([open]), details.table:not([open])");
@@ -70,21 +70,21 @@
   });
   window.addEventListener("afterprint", () => folded.forEach((details) => { details.open = false; }));
 
-  // What is pointed at says what it is: the title of a mark, at once and in the page's own type.
+  // Tooltips: the title of a mark, shown without delay and in the font of the page.
   const tip = document.body.appendChild(document.createElement("div"));
   tip.id = "tip";
   tip.hidden = true;
-  tip.setAttribute("aria-hidden", "true"); // the pictures have descriptions of their own
-  const said = (mark) => {
+  tip.setAttribute("aria-hidden", "true"); // the charts have descriptions of their own
+  const titleOf = (mark) => {
     const title = [...mark.children].find((child) => child.tagName === "title");
     if (title) {
-      mark.dataset.said = title.textContent;
+      mark.dataset.title = title.textContent;
       title.remove(); // or the browser shows it as well
     }
-    return mark.dataset.said;
+    return mark.dataset.title;
   };
   document.addEventListener("pointerover", (event) => {
-    const text = event.target instanceof SVGElement ? said(event.target) : "";
+    const text = event.target instanceof SVGElement ? titleOf(event.target) : "";
     tip.hidden = !text;
     tip.textContent = text || "";
   });

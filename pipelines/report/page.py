@@ -1,7 +1,7 @@
-"""The report: one page that holds everything, to be opened in any browser, printed, or sent to somebody.
+"""The report: one self-contained HTML page that opens in any browser and can be printed or sent.
 
-Pictures are drawn here and stand in the page as SVG. A script of a few lines adds the filter, the choice of a person and
-labels for what is pointed at; without it the page is complete, only longer. Nothing comes from the network.
+Charts are embedded as SVG. A short script adds the filter, the selection of a person and tooltips; without it the page
+is complete, only longer. Nothing is loaded from the network.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ if TYPE_CHECKING:
     from pipelines.detection import Detection
 
 LARGEST = 2_900_000
-"""Bytes that a page may have: so that it can be sent by mail, and opens at once on a telephone."""
+"""Maximum size of a page in bytes, so that it can be mailed and opens quickly on a phone."""
 
 PEOPLE, PEOPLE_WITH_PICTURES, CARDS_WITH_CALENDAR, CARDS = 100, 12, 200, 600
-"""How many people have a part of the page, how many of them have their week and all their patterns drawn, how many
-patterns have a calendar, and how many a card. Those with most patterns come first; of the rest it is said how many
-they are. Less where the page would be too large."""
+"""Maximum number of people on the page, of people with charts, of patterns with a calendar, and of patterns with a card.
+People with the most confirmed patterns come first; the rest are counted. The limits are halved until the page fits
+`LARGEST`."""
 
 NOTES_SHOWN = 20
-"""Records that could not be read, of each source, that are named."""
+"""Number of notes about unreadable records that are shown for each source."""
 
 
 @dataclass(frozen=True, eq=False)
 class Findings:
-    """What a report is made of.
+    """The input of a report.
 
     Attributes:
-        explanation: patterns with everything behind them.
-        observations: what they rest on.
-        reading: what became of the sources.
-        settings: by which patterns were judged.
-        as_of: the evaluation time; each person's newest observation if null.
+        explanation: the patterns with their opportunities and history.
+        observations: the observations they were found in.
+        reading: the result of reading the sources.
+        settings: the settings the patterns were evaluated with.
+        as_of: the evaluation time; each person's newest observation if None.
     """
 
     explanation: Explanation
@@ -55,7 +55,7 @@ class Findings:
 
     @classmethod
     def of(cls, detection: Detection) -> Findings:
-        """Of a detection whose observations are available."""
+        """The findings of a detection whose observations are available."""
         as_of = None if detection.basis is None else detection.basis.as_of
         return cls(detection.explanation, detection.observed, detection.report, detection.settings, as_of)
 
@@ -74,9 +74,9 @@ def report_html(findings: Findings | Detection, *, redact: bool = False, title: 
     """The report as one HTML page.
 
     Args:
-        findings: a detection, or what a report is made of.
+        findings: a detection, or `Findings`.
         redact: replace names, addresses, titles and all other words from the data.
-        title: the page's title.
+        title: the title of the page.
 
     Raises:
         SettingError: the observations of the detection are no longer available.

@@ -1,4 +1,4 @@
-"""Portraits: each person's part of the report, in words, figures and pictures, as far as the page has room."""
+"""The section of each person in the report: text, figures and charts, within the limits of the page."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from pipelines.text.sparklines import strip_svg
 from pipelines.wall_clock import wall_clock
 
 SPANS_SHOWN = 40
-"""Patterns in the picture of all patterns through time."""
+"""Maximum number of patterns in the lifecycle chart."""
 
 
 @dataclass
 class Room:
-    """What the page still has room for.
+    """The remaining limits of the page.
 
     Attributes:
-        people: parts of people.
-        pictures: people whose week and whose patterns through time are drawn.
+        people: sections of people.
+        pictures: people with a week chart and a lifecycle chart.
         cards: patterns with a card.
-        calendars: patterns whose days are drawn.
+        calendars: patterns with a calendar.
     """
 
     people: int
@@ -49,7 +49,7 @@ class Room:
 
 @dataclass(frozen=True)
 class Detail:
-    """A card, and what unfolds below it."""
+    """A card and its expandable details."""
 
     card: Card
     calendar: Markup
@@ -69,7 +69,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Portrait:
-    """One person's part of the page."""
+    """The section of one person."""
 
     number: int
     name: str
@@ -95,14 +95,14 @@ def portraits_of(
     as_of: datetime | None,
     room: Room,
 ) -> list[Portrait]:
-    """The parts of those people for whom there is room, those with most confirmed patterns first.
+    """The sections of as many people as fit, those with the most confirmed patterns first.
 
     Args:
-        explanation: the patterns of everybody, with everything behind them.
-        observations: what they rest on.
-        settings: by which they were judged.
-        as_of: the evaluation time; each person's newest observation if null.
-        room: taken from by each part.
+        explanation: the patterns of all people, with their opportunities and history.
+        observations: the observations they were found in.
+        settings: the settings they were evaluated with.
+        as_of: the evaluation time; each person's newest observation if None.
+        room: the limits; each section reduces them.
 
     """
     if as_of is not None:
@@ -173,7 +173,7 @@ def _groups(patterns: Sequence[Pattern], details: dict[str, Detail]) -> list[Gro
     groups = []
     for kind in KINDS:
         mine = [p for p in patterns if p.type == kind.type and p.status == "confirmed"]
-        # What only restates the calendar comes after what was learned.
+        # Patterns that only restate the calendar come last.
         mine.sort(key=lambda p: p.source == "declared")
         if mine:
             groups.append(Group(kind.heading, kind.about, tuple(details[p.id] for p in mine)))
@@ -192,14 +192,14 @@ def _details(
     frame = own.patterns.filter(pl.col("id").is_in(ids))
     cards = cards_of(frame, own.opportunities, settings, dict.fromkeys(frame["user_id"], until))
     by_id = {str(key[0]): part for key, part in own.opportunities.group_by("pattern_id", maintain_order=True)}
-    called = _called(observations, {id for pattern in patterns for id in pattern.evidence[:_LATEST]})
+    titles = _titles(observations, {id for pattern in patterns for id in pattern.evidence[:_LATEST]})
     details = []
     for card in cards:
         pattern, calendar = card.pattern, Markup()
         if pattern.status == "confirmed" and room.calendars > 0 and pattern.id in by_id:
             room.calendars -= 1
             calendar = strip_svg(by_id[pattern.id], until=until)
-        lately = tuple(called[id] for id in pattern.evidence[:_LATEST] if id in called)
+        lately = tuple(titles[id] for id in pattern.evidence[:_LATEST] if id in titles)
         details.append(
             Detail(card, calendar, tuple(changes_of(own, pattern.id)), ahead_of(own, pattern), lately)
         )
@@ -207,31 +207,31 @@ def _details(
 
 
 _LATEST = 5
-"""Supporting observations that are named."""
+"""Number of supporting observations that are listed."""
 
 
-def _called(observations: pl.DataFrame, ids: set[str]) -> dict[str, tuple[str, str]]:
-    """For each of these observations when it was and what it is called."""
+def _titles(observations: pl.DataFrame, ids: set[str]) -> dict[str, tuple[str, str]]:
+    """The local time and the title of each of these observations, by id."""
     names = [
         c for c in ("title:text", "subject:text", "command:text", "program:text") if c in observations.columns
     ]
-    asked = observations.filter(pl.col("id").is_in(list(ids))).select(
+    chosen = observations.filter(pl.col("id").is_in(list(ids))).select(
         "id",
         pl.col("local").dt.strftime("%a %-d %b %Y, %H:%M"),
         pl.coalesce(
             [*(pl.col(c) for c in names), pl.concat_str("type", pl.lit(" "), pl.col("action").fill_null(""))]
         ),
     )
-    return {id: (when, called) for id, when, called in asked.iter_rows()}
+    return {id: (when, title) for id, when, title in chosen.iter_rows()}
 
 
-# --- pictures -------------------------------------------------------------------------------------------------
+# --- charts ---------------------------------------------------------------------------------------------------
 
 
 def _hours(
     observations: pl.DataFrame, patterns: pl.DataFrame
 ) -> tuple[Markup, tuple[tuple[str, tuple[str, ...]], ...]]:
-    """The week by the hour, and for those who do not see it how much there is on each weekday."""
+    """The week chart, and the same as a table by weekday for screen readers."""
     from pipelines import charts
     from pipelines.charts.week_chart import DAYS, hours_of_the_week
 
@@ -247,7 +247,7 @@ def _hours(
 
 
 def _spans(own: Explanation, now: datetime) -> Markup:
-    """All patterns through time: those that are or were confirmed, then the others, as far as there is room."""
+    """The lifecycle chart: patterns that are or were confirmed first, at most `SPANS_SHOWN`."""
     from pipelines import charts
 
     ever = own.patterns.filter(pl.col("confirmed_at").is_not_null() | (pl.col("status") != "tracking"))
@@ -258,7 +258,7 @@ def _spans(own: Explanation, now: datetime) -> Markup:
 
 
 def _traces(observations: pl.DataFrame, until: date) -> Markup:
-    """A calendar of the days on which there is any trace."""
+    """A calendar of the days that have observations."""
     days = observations.select(
         pl.col("local").dt.truncate("1d").unique(), kept=pl.lit(True), observation=pl.lit("")
     )

@@ -1,7 +1,7 @@
-"""Redaction: names, addresses, titles and all other words from the data are replaced, each by the same word everywhere.
+"""Redaction: replaces names, addresses, titles and all other text from the data, each value by the same placeholder.
 
-What stays is what the page is for: how often, when, how surely. A rule keeps its shape, and its sentence is said anew
-from the rule, so that nothing of the old sentence can be left.
+Counts, times and confidence stay. A rule keeps its structure, and its sentence is generated again from the redacted
+rule, so that no part of the old sentence is left.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from patterns.rules.where import Where
 _TITLES = ("title", "subject", "kind", "label", "labels")
 _COMMANDS = ("subcommand", "program", "command", "app")
 _KNOWN_TYPES = ("calendar", "email", "command", "event", "message", "application", "web", "editor", "commit")
-"""Types whose actions are words of ours; in other logs an action can be the title of a step."""
+"""Types whose actions are fixed by a reader; in other logs an action can be the title of a step."""
 
 _SHOWN = tuple(f"{name}:text" for name in (*_TITLES[:3], *_COMMANDS))
-"""What an observation is called by, the first that it has."""
+"""The columns that can hold the title of an observation; the first that has a value counts."""
 
 
 @dataclass
 class Names:
-    """Which word stands for which value, in the order in which they were met."""
+    """The placeholder of each value, numbered in order of first use."""
 
     words: dict[tuple[str, str], str] = field(default_factory=dict)
     counters: dict[str, count[int]] = field(default_factory=dict)
 
     def of(self, feature: str, value: str) -> str:
-        """The word for one value of a feature; the same value has the same word everywhere.
+        """The placeholder for a value of a feature; the same value always has the same one.
 
         >>> names = Names()
         >>> names.of("cc", "ines@example.org"), names.of("title", "Gym"), names.of("to", "Ines@example.org")
@@ -53,17 +53,17 @@ class Names:
         return self.words[key]
 
     def rule(self, rule: Rule) -> Rule:
-        """A rule with every word from the data replaced; times, days and numbers stay."""
+        """The rule with all text from the data replaced; times, days and numbers stay."""
         return rule.reworded(self._in_where)
 
     def _in_where(self, where: Where, field: str, value: str) -> str:
-        """The word for a value of a rule; the type stays, and the action of a type that is known."""
+        """The placeholder for a value of a rule; the type stays, and so does the action of a known type."""
         stays = ("type", "action") if where.get("type") in _KNOWN_TYPES else ("type",)
         return value if field in (*stays, "day_of_week", "time_of_day") else self.of(field, value)
 
 
 def redacted_explanation(explanation: Explanation, names: Names) -> Explanation:
-    """The explanation with people and rules renamed and the sentences said anew."""
+    """The explanation with people and rules redacted and the sentences generated again."""
     found = explanation.patterns
     users = [names.of("user", user) for user in found.get_column("user_id")]
     rules = [names.rule(rule_of(*row)) for row in found.select("type", "rule").iter_rows()]
@@ -79,31 +79,31 @@ def redacted_explanation(explanation: Explanation, names: Names) -> Explanation:
 
 
 def redacted_observations(observations: pl.DataFrame, names: Names) -> pl.DataFrame:
-    """The observations with people renamed, and of the features only a title that says nothing."""
-    called = [
+    """The observations with people redacted, and a placeholder title in place of the features."""
+    tagged = [
         pl.when(pl.col(c) != "").then(pl.format("{}\x1f{}", pl.lit(c), c))
         for c in _SHOWN
         if c in observations.columns
     ]
-    titles = observations.select(pl.coalesce([*called, pl.lit(None, pl.String)]).alias("said")).get_column(
-        "said"
+    titles = observations.select(pl.coalesce([*tagged, pl.lit(None, pl.String)]).alias("title")).get_column(
+        "title"
     )
     known = {
-        said: names.of(said.partition(":text\x1f")[0], said.partition(":text\x1f")[2])
-        for said in titles.unique(maintain_order=True).drop_nulls()
+        title: names.of(title.partition(":text\x1f")[0], title.partition(":text\x1f")[2])
+        for title in titles.unique(maintain_order=True).drop_nulls()
     }
     kept = [c for c in ("all_day:flag",) if c in observations.columns]
     new = titles.replace_strict(known, default=None, return_dtype=pl.String)
     renamed = _renamed(observations.select(*BASE, *kept), names).with_columns(new.alias("title:text"))
     foreign = ~pl.col("type").is_in(_KNOWN_TYPES)
     actions = renamed.filter(foreign).get_column("action").unique(maintain_order=True).drop_nulls()
-    said = {action: names.of("action", action) for action in actions}
-    action = pl.col("action").replace(said) if said else pl.col("action")
+    placeholders = {action: names.of("action", action) for action in actions}
+    action = pl.col("action").replace(placeholders) if placeholders else pl.col("action")
     return renamed.with_columns(pl.when(foreign).then(action).otherwise("action").alias("action"))
 
 
 def redacted_reading(reading: ReadingReport, names: Names) -> ReadingReport:
-    """What became of the sources, without their names and without anything that notes quote."""
+    """The report of the sources without their names and without notes, which quote the data."""
     sources: dict[str, SourceReport] = {}
     for source in reading.sources.values():
         label = names.of("source", source.label)

@@ -1,4 +1,4 @@
-"""Facts for the report: the week as a timetable, what changed lately, what is nearly confirmed, what the data cover."""
+"""Facts for the report: weekly timetable, recent changes, nearly confirmed patterns, data coverage."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from patterns.rules.phrases_of_time import WIDE_MINUTES
 from patterns.rules.temporal_rule import TemporalRule
 
 LATELY = timedelta(days=28)
-"""What changed within so many days is said to have changed lately."""
+"""Changes within this period count as recent."""
 
 GAP_DAYS = 4
-"""From so many days without a trace on, a gap in the data is named, if it is also long for this person."""
+"""Minimum length of a gap in the data, in days; it must also be long for this person."""
 
 _LONG_GAP = 4
-"""A gap is long for a person if it is so many times the mean time between their days."""
+"""A gap is long for a person from this multiple of the mean distance between tsuccessor active days."""
 
 # --- the week -------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, order=True)
 class Entry:
-    """One thing in the timetable of a day: when, what, and whether it is never done."""
+    """One entry in the timetable of a day; `never` marks an avoided slot."""
 
     minute: int
     when: str
@@ -44,7 +44,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Timetable:
-    """The usual week: entries for each weekday (Monday first), and sentences for what follows no week."""
+    """The usual week: entries for each weekday (Monday first), and sentences for habits without a weekday."""
 
     days: tuple[tuple[str, tuple[Entry, ...]], ...]
     beyond: tuple[str, ...]
@@ -54,7 +54,7 @@ class Timetable:
 
 
 def timetable(patterns: Sequence[Pattern]) -> Timetable:
-    """The confirmed habits that have a time, on the days on which they are due; avoided slots among them."""
+    """The confirmed habits that have a time, on the days on which they are due, with avoided slots."""
     days: dict[str, list[Entry]] = {name: [] for name in WEEKDAYS}
     beyond = []
     for pattern in patterns:
@@ -106,21 +106,21 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-# --- what changed lately --------------------------------------------------------------------------------------
+# --- recent changes -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Change:
-    """Something that changed lately: a pattern's sentence, and what happened to it."""
+    """A recent change: the sentence of the pattern, and what happened to it."""
 
     id: str
     statement: str
-    said: str
+    text: str
 
 
 @dataclass(frozen=True)
 class Changes:
-    """What changed lately: confirmed anew, moved to another time or way, fading away."""
+    """Recent changes: newly confirmed, moved to another time or form, fading."""
 
     new: tuple[Change, ...]
     moved: tuple[Change, ...]
@@ -131,12 +131,12 @@ class Changes:
 
 
 def changes(explanation: Explanation, patterns: Sequence[Pattern], now: datetime) -> Changes:
-    """What changed in the last `LATELY` before the wall clock `now`, for one person.
+    """The changes of one person within `LATELY` before the wall clock `now`.
 
     Args:
-        explanation: holds the journal and the outlook of these patterns.
-        patterns: the person's.
-        now: their wall clock at the evaluation.
+        explanation: the journal and outlook of these patterns.
+        patterns: the patterns of the person.
+        now: the person's wall clock at the evaluation.
 
     """
     lately = explanation.journal.filter(pl.col("local") >= now - LATELY)
@@ -148,17 +148,19 @@ def changes(explanation: Explanation, patterns: Sequence[Pattern], now: datetime
     }
     by_id = {pattern.id: pattern for pattern in patterns}
     moved = list(_moved(by_id, happened))
-    said = {change.id for change in moved} | {by_id[change.id].superseded_by for change in moved}
+    listed = {change.id for change in moved} | {by_id[change.id].superseded_by for change in moved}
     new = [
         Change(pattern.id, pattern.statement, f"confirmed on {_day(happened[pattern.id, 'confirmed'][0])}")
         for pattern in patterns
-        if pattern.status == "confirmed" and (pattern.id, "confirmed") in happened and pattern.id not in said
+        if pattern.status == "confirmed"
+        and (pattern.id, "confirmed") in happened
+        and pattern.id not in listed
     ]
     outlooks = {row["pattern_id"]: row for row in explanation.outlook.iter_rows(named=True)}
     fading = [
         Change(pattern.id, pattern.statement, words)
         for pattern in patterns
-        if pattern.id not in said and (words := _fading(pattern, happened, outlooks.get(pattern.id), now))
+        if pattern.id not in listed and (words := _fading(pattern, happened, outlooks.get(pattern.id), now))
     ]
     return Changes(tuple(new), tuple(moved), tuple(fading))
 
@@ -168,25 +170,25 @@ _Happened = Mapping[tuple[str, str], tuple[datetime, str, str | None]]
 
 def _moved(by_id: Mapping[str, Pattern], happened: _Happened) -> Iterator[Change]:
     for pattern in by_id.values():
-        heir = by_id.get(pattern.superseded_by or "")
-        if heir is None or heir.status != "confirmed":
+        successor = by_id.get(pattern.superseded_by or "")
+        if successor is None or successor.status != "confirmed":
             continue
         recent = any(
-            (id, state) in happened for id, state in ((heir.id, "confirmed"), (pattern.id, "expired"))
+            (id, state) in happened for id, state in ((successor.id, "confirmed"), (pattern.id, "expired"))
         )
         if recent:
-            yield Change(pattern.id, heir.statement, f"before: {_small(pattern.statement)}")
+            yield Change(pattern.id, successor.statement, f"before: {_small(pattern.statement)}")
 
 
 def _fading(
     pattern: Pattern, happened: _Happened, outlook: Mapping[str, object] | None, now: datetime
 ) -> str:
-    """Why the pattern is on its way out, or has just gone; empty if it is neither."""
+    """Why the pattern is fading or has just expired; empty if neither."""
     for status in ("expired", "tracking"):
         if pattern.status == status and (pattern.id, status) in happened:
             when, reason, before = happened[pattern.id, status]
             if before == "confirmed" or (status == "expired" and pattern.confirmed_at is not None):
-                no_more = "expired" if status == "expired" else "not confirmed any more"
+                no_more = "expired" if status == "expired" else "no longer confirmed"
                 return f"{no_more} since {_day(when)}: {reason}"
     if pattern.status != "confirmed" or outlook is None:
         return ""
@@ -194,15 +196,15 @@ def _fading(
     if isinstance(due, datetime) and due < now - timedelta(days=1):
         return f"was due by {_day(due)}, last seen on {_day(pattern.last_seen)}"
     if outlook["if_missed"] != "confirmed":
-        return "missed once more, it would not be confirmed any more"
+        return "missed once more, it would no longer be confirmed"
     return ""
 
 
 def nearly_confirmed(explanation: Explanation, patterns: Sequence[Pattern]) -> list[Pattern]:
-    """What is tracked, the nearest to being confirmed first.
+    """The tracked patterns, those nearest to confirmation first.
 
-    That is what one more time would confirm; then what lacks so many more times, the fewest first; then what is kept
-    too seldom; and last what chance explains as well, of which more of the same will not do.
+    First those that one more hit confirms; then those that lack a number of hits, fewest first; then those that are
+    kept too seldom; last those that chance explains as well, which more hits of the same kind do not confirm.
     """
     one_more = set(
         explanation.outlook.filter(pl.col("if_kept") == "confirmed").get_column("pattern_id").to_list()
@@ -212,10 +214,10 @@ def nearly_confirmed(explanation: Explanation, patterns: Sequence[Pattern]) -> l
 
 
 def _missing(pattern: Pattern) -> tuple[bool, bool, int]:
-    """How far it is from being confirmed, read off what it lacks: beyond hope, kept too seldom, how many more times."""
-    times = [int(found[1]) for said in pattern.lacks if (found := _MORE.match(said))]
-    hopeless = any(said.startswith(("too close", "cannot")) for said in pattern.lacks)
-    return hopeless, any(said.startswith("kept") for said in pattern.lacks), max(times, default=0)
+    """The distance from confirmation, by what the pattern lacks: (explained by chance, kept too seldom, hits missing)."""
+    times = [int(found[1]) for lack in pattern.lacks if (found := _MORE.match(lack))]
+    by_chance = any(lack.startswith(("too close", "cannot")) for lack in pattern.lacks)
+    return by_chance, any(lack.startswith("kept") for lack in pattern.lacks), max(times, default=0)
 
 
 _MORE = re.compile(r"(?:about )?(\d+) more ")
@@ -226,14 +228,14 @@ _MORE = re.compile(r"(?:about )?(\d+) more ")
 
 @dataclass(frozen=True)
 class Gap:
-    """Days in a row without any trace, both ends included."""
+    """Consecutive days without observations, both ends included."""
 
     first: date
     last: date
 
     @property
     def days(self) -> int:
-        """How many."""
+        """The number of days."""
         return (self.last - self.first).days + 1
 
 
@@ -242,10 +244,11 @@ class Coverage:
     """What one person's observations cover.
 
     Attributes:
-        first, last: the first and the last day with a trace.
-        active: how many days have one.
-        kinds: what there is, and how often: ("sent mail", 391), the most frequent first.
-        gaps: those that are long for this person, in order of time.
+        first, last: the first and the last day with observations.
+        active: the number of days with observations.
+        observations: the number of observations.
+        kinds: kinds of activity with counts, such as ("sent mail", 391), most frequent first.
+        gaps: gaps that are long for this person, in order of time.
     """
 
     first: date
@@ -257,12 +260,12 @@ class Coverage:
 
     @property
     def days(self) -> int:
-        """Days from the first to the last."""
+        """The number of days from the first to the last."""
         return (self.last - self.first).days + 1
 
 
 def coverage(observations: pl.DataFrame) -> Coverage:
-    """What one person's observations cover; at least one."""
+    """The coverage of one person's observations, of which there must be at least one."""
     days = observations.get_column("local").dt.date().unique().sort()
     listed = days.to_list()
     long = max(GAP_DAYS, _LONG_GAP * (listed[-1] - listed[0]).days / len(listed))

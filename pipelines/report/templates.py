@@ -21,7 +21,7 @@ def environment() -> jinja2.Environment:
 
 
 def style(*names: str) -> Markup:
-    """The style sheets of this folder, one after the other."""
+    """The named style sheets and scripts of this folder, concatenated."""
     loader = environment().loader
     assert loader is not None
     return Markup("").join(Markup(loader.get_source(environment(), name)[0]) for name in names)  # noqa: S704  ours
