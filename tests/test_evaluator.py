@@ -81,5 +81,5 @@ def test_a_question_that_kills_two_ends_the_stream(evaluator: Evaluator) -> None
     kill(evaluator)
     assert list(evaluator.answers()) == []
     kill(evaluator)
-    with pytest.raises(StoreError, match="the evaluation ended unexpectedly, twice; start again"):
+    with pytest.raises(StoreError, match="the evaluation process died twice; run the command again"):
         list(evaluator.answers())

@@ -1,1 +1,1 @@
-"""Observations as they come: lines in, status changes out."""
+"""Streaming: lines in, status changes out."""

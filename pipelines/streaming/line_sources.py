@@ -1,7 +1,7 @@
-"""Whole lines as they come: from a pipe, or from a file that something else writes to.
+"""Line sources: whole lines from a pipe, or from a file that another process appends to.
 
-Both hand out what is there now, up to a bound, and take nothing more until they are asked: whoever writes faster
-than is read waits (a pipe) or is caught up with later (a file). Memory holds one piece of text at a time.
+Both return the lines that are available, up to a limit, and read on only when asked: a writer that is faster than the
+reader blocks (pipe), or the reader catches up later (file). Memory holds one chunk of text at a time.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from observations.ingest.json_logs.ndjson import LONGEST_LINE
 from pipelines.store.database.insert import Position
 
 PIECE_BYTES = 2**21
-"""About ten thousand observations: enough for writing them to be worth a transaction."""
+"""Bytes read in one go: about ten thousand observations, enough for one transaction."""
 
 POLL_SECONDS = 0.1
-"""How often a file is looked at for more."""
+"""Interval at which a file is polled for new lines."""
 
 HEAD_BYTES = 1_024
-"""First bytes by which a file is known again."""
+"""Number of leading bytes that identify a file."""
 
 
 @dataclass(frozen=True)
 class Lines:
-    """Some whole lines.
+    """A chunk of whole lines.
 
     Attributes:
-        text: the lines; the last may lack its end if nothing can follow.
-        first: number of the first, from 1.
-        count: how many.
-        position: how far this is in the source; null where it cannot be read again.
+        text: the lines; the last may lack its line break at the end of the input.
+        first: the number of the first line, from 1.
+        count: the number of lines.
+        position: the position in the source after these lines; None if it cannot be read again.
 
     """
 
@@ -48,24 +48,24 @@ class Lines:
 
 
 class LineSource(Protocol):
-    """Where lines come from."""
+    """A source of lines."""
 
     @property
     def label(self) -> str:
-        """What it is called."""
+        """The name in messages."""
         ...
 
     @property
     def ended(self) -> bool:
-        """Whether nothing more will come."""
+        """True if no more lines will come."""
         ...
 
     def read(self, seconds: float, others: Sequence[int] = ()) -> Lines | None:
-        """The lines that are there, or come within so many seconds; null if none do, or one of `others` can be read."""
+        """The lines that arrive within `seconds`; None if there are none, or if one of `others` is readable."""
         ...
 
     def close(self) -> None:
-        """Let go of what is open."""
+        """Close open files."""
         ...
 
 
@@ -90,10 +90,10 @@ class Pipe:
         return self._whole_lines()
 
     def close(self) -> None:
-        """Nothing to let go of: the descriptor is the caller's."""
+        """Do nothing: the descriptor belongs to the caller."""
 
     def _take(self) -> None:
-        """What can be read without waiting, up to a piece."""
+        """Read what is available without blocking, up to `PIECE_BYTES`."""
         while True:
             block = os.read(self._descriptor, PIECE_BYTES - min(len(self._waiting), PIECE_BYTES // 2))
             if not block:
@@ -109,7 +109,7 @@ class Pipe:
             end = len(self._waiting)
         text = bytes(self._waiting[:end])
         del self._waiting[:end]
-        if self._skipping:  # the rest of a line that is too long to be one
+        if self._skipping:  # the rest of a line that is too long
             _, broken, text = text.partition(b"\n")
             self._skipping = not broken
         if not text:
@@ -122,11 +122,11 @@ class Pipe:
 
 
 class Tail:
-    """Lines of a file that grows; after it was cut short or replaced, those of the new one from its beginning.
+    """Lines of a growing file; after truncation or replacement, the lines of the new file from its beginning.
 
     Args:
-        path: the file. It need not be there yet.
-        position: how far it was read by an earlier run; null if it never was.
+        path: the file. It need not exist yet.
+        position: the position that an earlier run reached; None if there is none.
 
     """
 
@@ -150,9 +150,7 @@ class Tail:
         if self._file is None and not self._open(self._path):
             return None
         assert self._file is not None, "just opened"
-        replaced = (
-            self._is_replaced()
-        )  # before reading: what was written before it was replaced is read still
+        replaced = self._is_replaced()  # checked first, so that the rest of a replaced file is still read
         self._file.seek(self._offset)
         text = self._file.read(PIECE_BYTES)
         while (
@@ -165,12 +163,12 @@ class Tail:
         is_last = replaced and not self._file.read(1)
         end = len(text) if is_last or len(text) > LONGEST_LINE else text.rfind(b"\n") + 1
         if end:
-            return self._handed_out(text[:end])
+            return self._chunk(text[:end])
         if replaced:
             self.close()
         return None
 
-    def _handed_out(self, text: bytes) -> Lines:
+    def _chunk(self, text: bytes) -> Lines:
         count = text.count(b"\n") + (not text.endswith(b"\n"))
         first = self._lines + 1
         self._lines += count
@@ -186,13 +184,13 @@ class Tail:
         return True
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         if self._file is not None:
             self._file.close()
             self._file = None
 
     def _is_replaced(self) -> bool:
-        """Whether the name stands for another file by now, or the file is shorter than what was read of it."""
+        """True if the path refers to another file now; a truncated file is read again from its beginning."""
         assert self._file is not None, "open"
         mine = os.fstat(self._file.fileno())
         if mine.st_size < self._offset:
@@ -208,36 +206,39 @@ class Tail:
         assert self._file is not None, "open"
         found = os.fstat(self._file.fileno())
         size = min(self._offset, HEAD_BYTES)
-        said = {
+        identity = {
             "inode": found.st_ino,
             "device": found.st_dev,
             "head": _digest(self._file, size),
             "size": size,
         }
-        return Position(self.label, self._offset, self._lines, orjson.dumps(said).decode())
+        return Position(self.label, self._offset, self._lines, orjson.dumps(identity).decode())
 
     def _resume(self, position: Position) -> None:
-        """Go on where an earlier run stopped: in the file, or in what it was renamed to since."""
-        said = orjson.loads(position.json)
+        """Continue where an earlier run stopped: in the file, or in the file it was renamed to."""
+        identity = orjson.loads(position.json)
         for path in (self._path, *sorted(self._path.parent.glob(f"{_escaped(self._path.name)}*"))):
-            if self._is_the_one(path, said, position.offset) and self._open(path):
+            if self._is_same_file(path, identity, position.offset) and self._open(path):
                 self._offset, self._lines = position.offset, position.lines
                 return
 
     @staticmethod
-    def _is_the_one(path: Path, said: dict[str, object], offset: int) -> bool:
+    def _is_same_file(path: Path, identity: dict[str, object], offset: int) -> bool:
         try:
             found = path.stat()
-            if (found.st_ino, found.st_dev) != (said["inode"], said["device"]) or found.st_size < offset:
+            if (found.st_ino, found.st_dev) != (
+                identity["inode"],
+                identity["device"],
+            ) or found.st_size < offset:
                 return False
             with path.open("rb") as file:
-                return _digest(file, int(str(said["size"]))) == said["head"]
+                return _digest(file, int(str(identity["size"]))) == identity["head"]
         except OSError:
             return False
 
 
 def label_of(path: Path) -> str:
-    """The name under which the position of a followed file is kept."""
+    """The key under which the position of a followed file is stored."""
     return f"follow:{path.absolute()}"
 
 

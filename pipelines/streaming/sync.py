@@ -1,4 +1,4 @@
-"""Sync: the sources that a person named once, read into the store again and again."""
+"""Sync: reads the configured sources into the store, skipping unchanged ones."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from pipelines.store.status_change import Change
 from pipelines.store.store import Store
 
 READING_VERSION = 1
-"""Goes up when the same files would give other observations: then everything is read again."""
+"""Incremented when the same files would give other observations, so that all of them are read again."""
 
 _ANY = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
 class SyncedSource:
-    """What came of one source.
+    """The result for one source.
 
     Attributes:
-        name: as it was given.
-        read: observations that it gave.
-        new: those that were not in the store.
-        forgotten: those that were left out, or let in without a person, because that was forgotten.
+        name: the name in the configuration.
+        read: observations read.
+        new: observations that were not in the store.
+        forgotten: observations left out, or stored without a person, because of the suppression list.
         rejects: records that could not be read.
-        unchanged: whether it was passed over, being what it was the last time.
-        problem: why it could not be read; null if it could.
+        unchanged: True if the source was skipped, because it is the same as last time.
+        problem: why it could not be read; None if it could.
 
     """
 
@@ -51,12 +51,12 @@ class SyncedSource:
 
 @dataclass(frozen=True)
 class Synced:
-    """What came of a sync.
+    """The result of a sync.
 
     Attributes:
-        sources: one for each source.
+        sources: the result for each source.
         changes: the status changes.
-        report: what is to be said about single records.
+        report: notes about records.
 
     """
 
@@ -76,7 +76,7 @@ def sync_sources(
     A source that cannot be read does not stop the others.
 
     Args:
-        store: where to.
+        store: the store to write to.
         names: files, folders and archives.
         options: how records are read.
         progress: called with the number of observations of each batch that was read.
@@ -133,7 +133,7 @@ def _sync(
 
 
 def _is_settled(report: ReadingReport) -> bool:
-    """Whether the same files would give the same again, however late: a calendar's series go on, and the future comes."""
+    """True if the same files give the same observations at any later time; not so for calendar series and future records."""
     return all(
         source.recognised != CALENDAR.name and not source.counts["left_out", "after_until"]
         for source in report.sources.values()
@@ -141,7 +141,7 @@ def _is_settled(report: ReadingReport) -> bool:
 
 
 def _signature(name: str, options: ReadOptions) -> str | None:
-    """JSON that is another when the files of the source, or how they are read, change; null for standard input."""
+    """A digest of the files of the source and the read options, as JSON; None for standard input."""
     if name == "-":
         return None
     digest = blake2b(repr([READING_VERSION, replace(options, until=_ANY)]).encode(), digest_size=16)
@@ -155,5 +155,5 @@ def _files(place: Path) -> Iterator[Path]:
     if place.is_dir():
         yield from sorted(path for path in place.rglob("*") if path.is_file())
         return
-    # A database keeps what is newest in a file beside it for a while.
+    # SQLite keeps the newest data in a -wal file.
     yield from (path for path in (place, place.with_name(f"{place.name}-wal")) if path.is_file())

@@ -1,4 +1,4 @@
-"""Numbers in words: a count with its noun, a size in bytes."""
+"""Numbers as text: a count with its noun, a size in bytes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def people_counted(count: int) -> str:
 
 
 def byte_size(count: int) -> str:
-    """A number of bytes in a unit that suits it.
+    """A number of bytes in a readable unit.
 
     >>> byte_size(1_234_567)
     '1.2 MB'

@@ -1,4 +1,4 @@
-"""Examples: the opportunities of one pattern that were kept and missed, in words by which a person knows them again."""
+"""Examples: the kept and missed opportunities of one pattern, each with a title that the person recognizes."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from patterns.rules.event import events_of
 from pipelines.text.sanitize import plain, shortened
 
 _TITLE = 60
-"""Characters of a title."""
+"""Maximum length of a title in characters."""
 
 _TITLES = ("title", "subject", "command", "program", "app", "url", "category")
-"""Features by which a person knows an observation again, the most telling first."""
+"""Features that serve as the title of an observation, the most specific first."""
 
 
 def examples(
     pattern: Pattern, opportunities: pl.DataFrame, observed: pl.DataFrame, *, kept: bool, count: int
 ) -> Iterator[str]:
-    """The newest opportunities that were kept (or missed), newest first: when, and what was seen.
+    """The newest opportunities that were kept (or missed), newest first: the time, and the observation.
 
     Args:
         pattern: the pattern.
-        opportunities: its own (`patterns.explain.OPPORTUNITIES`).
-        observed: the person's observations.
-        kept: which are asked for.
-        count: how many at most.
+        opportunities: the opportunities of the pattern (`patterns.explain.OPPORTUNITIES`).
+        observed: the observations of the person.
+        kept: True for kept opportunities, False for missed ones.
+        count: the maximum number.
     """
     rows = opportunities.filter(pl.col("kept") == kept).sort("local", descending=True).head(count)
     titles = titles_of(
@@ -52,7 +52,7 @@ def examples(
 
 
 def titles_of(observations: pl.DataFrame) -> dict[str, str]:
-    """Something by which a person knows each observation again, by id."""
+    """A title for each observation, by id."""
     there = [f"{name}:text" for name in _TITLES if f"{name}:text" in observations.columns]
     named = pl.coalesce(
         *(pl.when(pl.col(name).str.len_chars() > 0).then(pl.col(name)) for name in there),
@@ -65,7 +65,7 @@ def titles_of(observations: pl.DataFrame) -> dict[str, str]:
 
 
 def _broken(pattern: Pattern, observed: pl.DataFrame, rows: pl.DataFrame) -> dict[datetime, str]:
-    """What was seen instead, by the wall clock of each miss: the event with its other value."""
+    """The event of each miss with its other value, by wall clock."""
     then = observed.filter(pl.col("local").is_in(rows.get_column("local").to_list()))
     if then.is_empty():
         return {}
@@ -74,17 +74,17 @@ def _broken(pattern: Pattern, observed: pl.DataFrame, rows: pl.DataFrame) -> dic
     feature, titles = rule.feature_name or "", titles_of(then)
     for id, event in zip(then.get_column("id"), events_of(with_features(then)), strict=True):
         if False in rule.outcomes(event):
-            values = ", ".join(plain(_said(value)) for value in event.fields[feature])
+            values = ", ".join(plain(_value_text(value)) for value in event.fields[feature])
             found[event.local] = f"{titles[id]} ({feature}: {shortened(values, _TITLE) or 'nobody'})"
     return found
 
 
-def _said(value: object) -> str:
+def _value_text(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value))
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _day(known: datetime) -> str:
-    """The day of a slot that ended then; what ends at midnight was of the day before."""
+    """The day of a slot that ended then; a slot that ends at midnight belongs to the day before."""
     return f"{known - timedelta(microseconds=1):%a %Y-%m-%d}"

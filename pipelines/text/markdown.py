@@ -9,7 +9,7 @@ from pipelines.text.sanitize import plain
 
 
 def to_markdown(patterns: Iterable[Pattern]) -> str:
-    """The patterns as Markdown: a list for each person and type, each with its evidence in numbers."""
+    """The patterns as Markdown: a list for each person and type, each pattern with its figures."""
     lines: list[str] = []
     person = kind = ""
     ordered = sorted(patterns, key=lambda p: (p.user_id, p.type))

@@ -1,4 +1,4 @@
-"""Plain text: what other people wrote (titles, subjects) made fit for a terminal or a prompt."""
+"""Sanitizing: text from the data (titles, subjects) made safe for a terminal or a prompt."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def plain(text: str) -> str:
 
 
 def shortened(text: str, length: int) -> str:
-    """The text in so many characters at most, its end replaced by "…" where it is longer.
+    """The text in at most `length` characters, its end replaced by "…" if it is longer.
 
     >>> shortened("Quarterly planning", 10)
     'Quarterly…'

@@ -1,7 +1,7 @@
-"""Small pictures of one pattern: a sparkline of its weeks, a calendar strip of its days, its confidence as a bar.
+"""Small charts of one pattern: a sparkline by week, a calendar by day, and its confidence as a bar.
 
-Each as SVG for pages and notebooks, the first two also in characters for a terminal. What was kept is a filled block, what
-was missed a small one below the line or in the middle: told apart without colour as well.
+Each is available as SVG for pages and notebooks, the first two also as characters for a terminal. Hits are filled blocks,
+misses are small blocks below the line or in the middle, so that they differ without colour as well.
 
 All but the last take rows of `patterns.explain.OPPORTUNITIES` of one pattern.
 """
@@ -22,12 +22,12 @@ from patterns.settings import Settings
 
 SPARK_WEEKS = 26
 STRIP_WEEKS = 53
-"""Weeks that are shown, the newest."""
+"""Number of weeks shown, the newest ones."""
 
 _WEEK = timedelta(days=7)
 _PITCH = 11
 _DASHES = {"none": 2, "kept": 10, "missed": 5, "both": 10}
-"""Pixels from one day to the next in a calendar, and how many a day takes by what became of it."""
+"""Distance between days in a calendar, and width of a day by outcome, in pixels."""
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _KEPT, _MISSED = "green", "red"
 _KEPT_CELL, _MISSED_CELL, _BOTH_CELL, _EMPTY_CELL = "■", "×", "▣", "·"
@@ -35,7 +35,7 @@ _KEPT_CELL, _MISSED_CELL, _BOTH_CELL, _EMPTY_CELL = "■", "×", "▣", "·"
 
 @dataclass(frozen=True)
 class Tally:
-    """What became of the opportunities of one day or of one week, which begins on a Monday."""
+    """Hits and misses of one day, or of one week that begins on a Monday."""
 
     begin: date
     kept: int
@@ -43,12 +43,12 @@ class Tally:
 
     @property
     def due(self) -> int:
-        """How many opportunities there were."""
+        """The number of opportunities."""
         return self.kept + self.missed
 
     @property
-    def said(self) -> str:
-        """The tally in words."""
+    def text(self) -> str:
+        """The tally as text."""
         if not self.due:
             return "no opportunity"
         return f"kept {self.kept} of {self.due}"
@@ -58,13 +58,13 @@ class Tally:
 
 
 def by_week(seen: pl.DataFrame, weeks: int = SPARK_WEEKS, until: date | None = None) -> list[Tally]:
-    """The last weeks up to the one of `until` (or of the last opportunity), also those without an opportunity."""
+    """The last weeks up to the one of `until` (or of the last opportunity), including weeks without opportunities."""
     counted = _counted(seen, pl.col("local").dt.truncate("1w").dt.date())
     return _filled(counted, weeks, until)
 
 
 def by_day(seen: pl.DataFrame, weeks: int = STRIP_WEEKS, until: date | None = None) -> list[Tally]:
-    """The days of the last weeks, from a Monday on, also those without an opportunity."""
+    """The days of the last weeks, starting on a Monday, including days without opportunities."""
     first = by_week(seen, weeks, until)
     if not first:
         return []
@@ -74,7 +74,7 @@ def by_day(seen: pl.DataFrame, weeks: int = STRIP_WEEKS, until: date | None = No
 
 
 def _counted(seen: pl.DataFrame, begin: pl.Expr) -> dict[date, Tally]:
-    # What nothing shows was known when its slot ended; at midnight that is the day after.
+    # A slot without an observation is decided when it ends; if that is midnight, it belongs to the day before.
     ended = pl.when(pl.col("observation").is_null()).then(pl.lit(1)).otherwise(pl.lit(0))
     known = seen.with_columns(pl.col("local") - pl.duration(microseconds=ended))
     counted = known.group_by(begin=begin).agg(kept=pl.col("kept").sum(), missed=(~pl.col("kept")).sum())
@@ -98,9 +98,9 @@ def _filled(counted: Mapping[date, Tally], weeks: int, until: date | None) -> li
 
 
 def sparkline_text(seen: pl.DataFrame, weeks: int = SPARK_WEEKS, until: date | None = None) -> Text:
-    """One character a week: the higher the block, the more was kept; a dot where nothing was due.
+    """One character a week: higher blocks for a higher share kept, a dot if nothing was due.
 
-    Colours are rich styles, which a console leaves out where it should.
+    Colours are rich styles, which a console omits if it has no colours.
     """
     line = Text()
     for week in by_week(seen, weeks, until):
@@ -116,7 +116,7 @@ def sparkline_text(seen: pl.DataFrame, weeks: int = SPARK_WEEKS, until: date | N
 
 
 def strip_text(seen: pl.DataFrame, weeks: int = STRIP_WEEKS, until: date | None = None) -> list[Text]:
-    """A calendar: a line for the months, one for each weekday, one that says what the signs mean; a column a week."""
+    """A calendar: a line of months, a line for each weekday and a legend; one column a week."""
     days = by_day(seen, weeks, until)
     if not days:
         return []
@@ -145,7 +145,7 @@ def _cell(day: Tally) -> tuple[str, str]:
 
 
 def _months_text(mondays: Sequence[Tally]) -> str:
-    """The months above the columns of their first weeks, as far as there is room."""
+    """The names of the months above their first weeks, where they fit."""
     line = ""
     for column, monday in enumerate(mondays):
         if _begins_month(mondays, column) and len(line) <= column:
@@ -161,26 +161,26 @@ def _begins_month(mondays: Sequence[Tally], column: int) -> bool:
 
 
 def sparkline_svg(seen: pl.DataFrame, weeks: int = SPARK_WEEKS, until: date | None = None) -> Markup:
-    """A bar up for what was kept in each week, one down for what was missed."""
+    """A sparkline: for each week a bar up for hits and a bar down for misses."""
     tallies = by_week(seen, weeks, until)
     if not tallies:
         return Markup()
     most = max(week.due for week in tallies) or 1
     up, down = 14.0 / most, 8.0 / most
     kept, missed = [], []
-    # The newest week is at the right, so that sparklines below one another have one axis of time.
+    # The newest week is at the right, so that sparklines in a table share one time axis.
     for place, week in enumerate(tallies, start=weeks - len(tallies)):
         if week.kept:
             kept.append(_rect(place * 4, 15 - max(week.kept * up, 1), 3, max(week.kept * up, 1)))
         if week.missed:
             missed.append(_rect(place * 4, 16, 3, max(week.missed * down, 1)))
     width = weeks * 4
-    said = f"{_total(tallies).said} in {len(tallies)} weeks"
+    label = f"{_total(tallies).text} in {len(tallies)} weeks"
     body = (
         f'<path class="hb-line" d="M0 15.5H{width}"/><path class="hb-kept" d="{"".join(kept)}"/>'
         f'<path class="hb-missed" d="{"".join(missed)}"/>'
     )
-    return _svg("hb-spark", width, 25, said, body)
+    return _svg("hb-spark", width, 25, label, body)
 
 
 def strip_svg(
@@ -190,7 +190,7 @@ def strip_svg(
 
     Args:
         seen, weeks, until: as for `by_day`.
-        pointable: whether each day says its date and tally when pointed at, which makes the picture larger.
+        pointable: add a tooltip with date and tally to each day, which makes the SVG larger.
 
     """
     days = by_day(seen, weeks, until)
@@ -198,20 +198,20 @@ def strip_svg(
         return Markup()
     columns, left, top = len(days) // 7, 30, 14
     paths = "".join(_runs(days, left, top))
-    said = "".join(_points(days, left, top)) if pointable else ""
+    points = "".join(_points(days, left, top)) if pointable else ""
     labels = "".join(
         f'<text x="0" y="{top + row * _PITCH + 8.5}">{WEEKDAYS[row][:3].capitalize()}</text>'
         for row in (0, 2, 4, 6)
     )
-    body = f"<g>{labels}{_months_svg(days[::7], left)}</g>{paths}{said}"
-    words = f"Calendar: {_total(days).said} times from {days[0].begin} to {days[-1].begin}"
-    return _svg("hb-strip", left + max(columns * _PITCH, 40), top + 7 * _PITCH, words, body)
+    body = f"<g>{labels}{_months_svg(days[::7], left)}</g>{paths}{points}"
+    label = f"Calendar: {_total(days).text} times from {days[0].begin} to {days[-1].begin}"
+    return _svg("hb-strip", left + max(columns * _PITCH, 40), top + 7 * _PITCH, label, body)
 
 
 def confidence_svg(
     confidence: float, components: Mapping[str, float], settings: Settings | None = None
 ) -> Markup:
-    """Confidence as a bar, made of what each of the four components gives; each says so when pointed at."""
+    """Confidence as a bar of its four components, each with a tooltip."""
     settings = settings or Settings()
     weights = {
         "count": settings.weight_count,
@@ -220,24 +220,24 @@ def confidence_svg(
         "span": settings.weight_span,
     }
     whole = sum(weights[name] * components[name] for name in weights)
-    left = confidence / whole if whole else 0.0  # what decay has left of it
+    left = confidence / whole if whole else 0.0  # the factor of decay
     x, parts = 0.0, []
     for number, (name, weight) in enumerate(weights.items()):
         width = 100 * weight * components[name] * left
-        said = f"{name} {components[name]:.2f} × {weight:g} = {weight * components[name]:.2f}"
-        said += f", × {left:.2f} for being past due" if left < 0.995 else ""
+        tooltip = f"{name} {components[name]:.2f} × {weight:g} = {weight * components[name]:.2f}"
+        tooltip += f", × {left:.2f} for being past due" if left < 0.995 else ""
         parts.append(
-            f'<path class="hb-part hb-part{number}" d="{_rect(x, 0, max(width - 0.5, 0), 8)}"><title>{said}</title></path>'
+            f'<path class="hb-part hb-part{number}" d="{_rect(x, 0, max(width - 0.5, 0), 8)}"><title>{tooltip}</title></path>'
         )
         x += width
-    told = ", ".join(f"{name} {components[name]:.2f}" for name in weights)
+    parts_text = ", ".join(f"{name} {components[name]:.2f}" for name in weights)
     body = f'<path class="hb-track" d="{_rect(0, 0, 100, 8)}"/>{"".join(parts)}'
     body += f'<path class="hb-mark" d="M{100 * settings.confirmation_threshold:g} -1V9"/>'
-    return _svg("hb-bar", 100, 8, f"confidence {confidence:.2f}: {told}", body)
+    return _svg("hb-bar", 100, 8, f"confidence {confidence:.2f}: {parts_text}", body)
 
 
 def _runs(days: Sequence[Tally], left: int, top: int) -> Iterator[str]:
-    """The days as dashed lines, a dash a day: a run of weeks takes no more room in the file than one day."""
+    """The days as dashed lines, one dash a day, so that a run of weeks takes no more bytes than one day."""
     drawn: dict[str, list[str]] = {name: [] for name in _DASHES}
     for weekday in range(7):
         column = 0
@@ -250,12 +250,12 @@ def _runs(days: Sequence[Tally], left: int, top: int) -> Iterator[str]:
 
 
 def _points(days: Sequence[Tally], left: int, top: int) -> Iterator[str]:
-    """For each day with an opportunity something to be pointed at."""
+    """A transparent rectangle with a tooltip for each day that has opportunities."""
     for place, day in enumerate(days):
         if day.due:
             x, y = left + place // 7 * _PITCH, top + place % 7 * _PITCH
-            words = f"{day.begin:%A} {day.begin.day} {day.begin:%B %Y}: {day.said}"
-            yield f'<path class="hb-point" d="{_rect(x, y, 10, 10)}"><title>{words}</title></path>'
+            tooltip = f"{day.begin:%A} {day.begin.day} {day.begin:%B %Y}: {day.text}"
+            yield f'<path class="hb-point" d="{_rect(x, y, 10, 10)}"><title>{tooltip}</title></path>'
 
 
 def _state(day: Tally) -> str:
@@ -279,9 +279,9 @@ def _rect(x: float, y: float, width: float, height: float) -> str:
     return f"M{x:.4g} {y:.4g}h{width:.4g}v{height:.4g}h-{width:.4g}z"
 
 
-def _svg(name: str, width: float, height: float, said: str, body: str) -> Markup:
+def _svg(name: str, width: float, height: float, label: str, body: str) -> Markup:
     head = f'<svg class="{name}" viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}"'
-    return Markup(f'{head} role="img" aria-label="{escape(said)}">{body}</svg>')  # noqa: S704  numbers, and words of ours
+    return Markup(f'{head} role="img" aria-label="{escape(label)}">{body}</svg>')  # noqa: S704  numbers and fixed text
 
 
 def _total(tallies: Sequence[Tally]) -> Tally:
