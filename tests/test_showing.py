@@ -94,8 +94,8 @@ def test_without_its_observations_a_detection_shows_all_but_the_weeks(found: Det
 
 def test_nothing_found_says_so() -> None:
     nothing = detect_in_frame(empty_observations())
-    assert "Nothing repeats often enough yet" in nothing._repr_html_()
-    assert "Nothing repeats often enough yet" in nothing._repr_markdown_()
+    assert "No pattern repeats often enough yet" in nothing._repr_html_()
+    assert "No pattern repeats often enough yet" in nothing._repr_markdown_()
     assert "0 confirmed" in nothing._repr_html_()
 
 
