@@ -22,7 +22,7 @@ from patterns.pattern_frame import PATTERNS
 from patterns.settings import Settings
 from pipelines.input_checks import check_anything_read, check_reading
 from pipelines.input_tables import DataFrameLike, frame_of_python, paths_or_records, read_records, read_table
-from pipelines.out_of_core import Crowd
+from pipelines.out_of_core import ObservationBuffer
 from pipelines.parallel import evaluate_parts, workers_for
 from pipelines.pattern_detail import Explained
 from pipelines.wall_clock import wall_clock
@@ -180,7 +180,10 @@ class Detection:
     def _repr_markdown_(self) -> str:
         from pipelines.text.markdown import to_markdown
 
-        return to_markdown(self.patterns) or "Nothing repeats often enough yet to be told from chance.\n"
+        return (
+            to_markdown(self.patterns)
+            or "No pattern repeats often enough yet to be distinguished from chance.\n"
+        )
 
 
 def detect(
@@ -273,8 +276,8 @@ def detect_in_frame(
     return Detection(patterns, observations.height, people, report or ReadingReport(), basis)
 
 
-def detect_in_crowd(
-    crowd: Crowd,
+def detect_in_buffer(
+    buffer: ObservationBuffer,
     *,
     as_of: datetime | None = None,
     settings: Settings | None = None,
@@ -282,22 +285,22 @@ def detect_in_crowd(
     progress: Callable[[float], None] | None = None,
     workers: int = 1,
 ) -> Detection:
-    """What the people in a `Crowd` habitually do; the observations are not available afterwards.
+    """What the people in a `ObservationBuffer` habitually do; the observations are not available afterwards.
 
     Args:
-        crowd: the observations.
+        buffer: the observations.
         as_of, settings, report, progress, workers: as for `detect_in_frame`.
 
     Raises:
         SettingError: there are observations, and `as_of` is before the first of them.
     """
-    if crowd.first is not None:
-        _check_in_time(as_of, crowd.first)
-    processes = workers_for(crowd.observations, crowd.people, workers)
-    patterns, once = _patterns(crowd.frames(), crowd.observations, as_of, settings, progress, processes)
-    # A crowd on disk is in no order of names.
+    if buffer.first is not None:
+        _check_in_time(as_of, buffer.first)
+    processes = workers_for(buffer.observations, buffer.people, workers)
+    patterns, once = _patterns(buffer.frames(), buffer.observations, as_of, settings, progress, processes)
+    # Partitions on disk are not in the order of names.
     patterns = patterns.sort("user_id", maintain_order=True)
-    return Detection(patterns, once, crowd.people, report or ReadingReport())
+    return Detection(patterns, once, buffer.people, report or ReadingReport())
 
 
 def _patterns(

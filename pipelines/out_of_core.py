@@ -1,8 +1,7 @@
-"""Crowd: the observations of any number of people, in memory while they are few and on disk when they are many.
+"""Out-of-core buffer: holds observations in memory up to a limit, and on disk above it.
 
-On disk they lie in a temporary folder, in so many files that each holds whole people and fits into memory: people are
-told apart by a hash of their names. So ten million observations take no more memory than one million. The folder goes
-when the crowd is closed.
+On disk they are partitioned by a hash of the user, so that each partition holds whole people and fits into memory: ten
+million observations take no more memory than one million. The temporary folder is deleted when the buffer is closed.
 """
 
 from __future__ import annotations
@@ -19,23 +18,23 @@ from observations.errors import SettingError
 from observations.schema import concat_observations, unique_observations
 
 IN_MEMORY = 1_500_000
-"""Observations that are held in memory."""
+"""Maximum number of observations held in memory."""
 
 _AT_ONCE = 500_000
-"""Observations that are set down in one go, once it is known that they are many."""
+"""Observations written at a time, once the buffer is on disk."""
 
 BUCKETS = 64
-"""Files that people are shared out over."""
+"""Number of partitions."""
 
 _BUCKET = "bucket"
 
 
-class Crowd:
-    """Observations, gathered frame by frame, and given back by people; a context manager.
+class ObservationBuffer:
+    """A buffer of observations, added frame by frame and returned by person; a context manager.
 
     Attributes:
-        observations: how many were added, repeats among them.
-        first: the earliest instant of any, null while there is none.
+        observations: number of observations added, including repeats.
+        first: the earliest instant; None while the buffer is empty.
     """
 
     def __init__(self, in_memory: int = IN_MEMORY) -> None:
@@ -48,7 +47,7 @@ class Crowd:
         self._folder: TemporaryDirectory[str] | None = None
         self._files = 0
 
-    def __enter__(self) -> Crowd:
+    def __enter__(self) -> ObservationBuffer:
         return self
 
     def __exit__(
@@ -59,14 +58,14 @@ class Crowd:
 
     @property
     def people(self) -> int:
-        """Of how many people there are observations."""
+        """The number of people with observations."""
         return len(self._names)
 
     def add(self, frame: pl.DataFrame) -> None:
-        """Take up an observation frame; records that are in several frames are one in the end.
+        """Add an observation frame; duplicates across frames are removed by `frames`.
 
         Raises:
-            SettingError: they are too many for memory, and the temporary folder has no room for them.
+            SettingError: the memory limit is exceeded and the temporary folder is full.
         """
         if frame.is_empty():
             return
@@ -78,14 +77,14 @@ class Crowd:
         self._holds += frame.height
         self.observations += frame.height
         if self._holds > (self._in_memory if self._folder is None else min(_AT_ONCE, self._in_memory)):
-            self._set_down()
+            self._write_to_disk()
 
     def frames(self) -> Iterator[pl.DataFrame]:
-        """Every observation once, nobody in two frames. What was held in memory is given away, so only once."""
+        """Each observation once, all those of a person in one frame. Empties the buffer, so call it only once."""
         if self._folder is None:
             yield unique_observations(self._joined())
             return
-        self._set_down()
+        self._write_to_disk()
         for bucket in range(BUCKETS):
             files = sorted(Path(self._folder.name).glob(f"{bucket}-*.arrow"))
             if files:
@@ -96,7 +95,7 @@ class Crowd:
         frames, self._held, self._holds = self._held, [], 0
         return concat_observations(frames)
 
-    def _set_down(self) -> None:
+    def _write_to_disk(self) -> None:
         if not self._held:
             return
         if self._folder is None:
@@ -114,7 +113,7 @@ class Crowd:
                     part.drop(_BUCKET).write_ipc(file)
                 except OSError as error:
                     raise SettingError(
-                        f"{file.parent}: what is too much for memory cannot be set down there ({error}); "
+                        f"{file.parent}: cannot write observations that exceed the memory limit ({error}); "
                         "set TMPDIR to a folder with more room"
                     ) from error
             self._files += 1

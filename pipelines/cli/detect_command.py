@@ -40,16 +40,16 @@ def detect(
     from pipelines.cli.output.detecting_progress import detecting_progress
     from pipelines.cli.output.ingest_progress import read_into
     from pipelines.cli.output.pattern_listing import counted, print_listing
-    from pipelines.detection import detect_in_crowd
-    from pipelines.out_of_core import Crowd
+    from pipelines.detection import detect_in_buffer
+    from pipelines.out_of_core import ObservationBuffer
     from pipelines.text.counts import plural
 
     moment = instant_option(as_of, "as_of", options.tz) if as_of else None
-    with Crowd() as crowd:
-        report = read_into(crowd.add, sources, options, moment)
+    with ObservationBuffer() as buffer:
+        report = read_into(buffer.add, sources, options, moment)
         with detecting_progress() as progress:
-            detection = detect_in_crowd(
-                crowd, as_of=moment, report=report, progress=progress, workers=os.cpu_count() or 1
+            detection = detect_in_buffer(
+                buffer, as_of=moment, report=report, progress=progress, workers=os.cpu_count() or 1
             )
     print_listing(detection, status, types, form)
     click.echo(counted(detection, plural(report.count("reject"), "reject")), err=True)
