@@ -82,7 +82,7 @@ class CalendarReader:
         calendars, damage = parse_calendars(content)
         del content  # the lines that are kept have their own
         remarks = NoteCollector(source.label)
-        _tell_damage(damage, calendars, remarks)
+        _note_damage(damage, calendars, remarks)
         events, me = _read_events(calendars, options, remarks)
         observed = Observed(options, me, remarks)
         for family in families(events):
@@ -96,16 +96,16 @@ class CalendarReader:
 CALENDAR = CalendarReader()
 
 
-def _tell_damage(damage: Damage, calendars: list[Component], remarks: NoteCollector) -> None:
+def _note_damage(damage: Damage, calendars: list[Component], remarks: NoteCollector) -> None:
     if not calendars:
         remarks.warn("no_calendar", "it has no VCALENDAR and no VEVENT")
-    told = (
+    damages = (
         ("leading_junk", damage.leading, "text before the calendar was passed over"),
         ("stray_text", damage.stray, "text outside the calendars was passed over"),
         ("bad_line", damage.bad, "lines that are no property were passed over"),
         ("not_utf8", damage.undecodable, "text that is not UTF-8 was read as Windows-1252"),
     )
-    for reason, lines, message in told:
+    for reason, lines, message in damages:
         if lines.count:
             remarks.warn(reason, message, lines.first, count=lines.count)
     if damage.headless.count:
@@ -154,7 +154,7 @@ def _zone_rules(calendar: Component, remarks: NoteCollector) -> dict[str, ZoneRu
 
 
 def _clock(calendar: Component, zones: Zones, options: ReadOptions, remarks: NoteCollector) -> Clock:
-    """The zone of times without one: X-WR-TIMEZONE, unless it says nothing about a place, else the user's."""
+    """The zone of times without one: X-WR-TIMEZONE if it names a place, else the zone of the user."""
     written = calendar.first("X-WR-TIMEZONE")
     users = Clock(zone(options.tz), stated=False)
     if written is None:

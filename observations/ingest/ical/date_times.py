@@ -27,7 +27,7 @@ class Moment(NamedTuple):
 
 
 class Clock(NamedTuple):
-    """The zone of times that come without one, and whether the calendar states it."""
+    """The zone of times without one; `stated` is True if the calendar names it."""
 
     zone: tzinfo
     stated: bool
@@ -79,7 +79,7 @@ class MomentReader:
         return Moment(wall, offset or parameters.zone, False)
 
     def unknown_zone(self, written: Property) -> str | None:
-        """The TZID of a property if nothing says what it means."""
+        """The TZID of a property if it is unknown."""
         return self._parameters_of(written).unknown
 
     def _parameters_of(self, written: Property) -> _DateParameters:
@@ -95,7 +95,7 @@ class MomentReader:
 
 
 class _DateParameters(NamedTuple):
-    """The zone of a property, whether only its date counts, and its TZID if nothing knows it."""
+    """The zone of a property, True if it is a date, and its TZID if unknown."""
 
     zone: tzinfo | None
     is_date: bool

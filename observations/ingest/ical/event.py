@@ -15,11 +15,11 @@ from observations.ingest.ical.values import DAY, ZERO, parse_duration
 from observations.ingest.toolkit.note_collector import NoteCollector
 
 ALL_DAY_MARKS = ("X-MICROSOFT-CDO-ALLDAYEVENT", "X-MICROSOFT-MSNCALENDAR-ALLDAYEVENT")
-"""What Exchange and Outlook.com say of events that they write from midnight to midnight."""
+"""Properties with which Exchange and Outlook.com mark all-day events."""
 
 
 ALMOST_A_DAY = timedelta(hours=22)
-"""No day is shorter, on whatever clock it changes."""
+"""The shortest day, with any change of the clock."""
 
 
 _LIST = re.compile("[,;]")  # of dates; vCalendar 1.0 has semicolons
@@ -39,7 +39,7 @@ class Event:
     Attributes:
         uid: empty if there is none.
         recurrence_id: for an override, which occurrence of its series it stands for; None for a master.
-        and_future: whether the override changes the later occurrences as well.
+        and_future: True if the override changes the later occurrences as well.
         cancelled: by its STATUS, or because its calendar is a METHOD:CANCEL message.
 
     """
@@ -76,7 +76,7 @@ class Event:
 
 
 class EventError(ValueError):
-    """An event that cannot be read. ``reason`` is a note's code; the message says what is wrong with it."""
+    """An event that cannot be read. ``reason`` is the code of a note; the message describes the problem."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
@@ -90,7 +90,7 @@ class EventReader:
         zones: what its TZIDs mean.
         clock: the zone of its times without one.
         here: the person's own zone.
-        cancels: whether all its events are cancellations (METHOD:CANCEL).
+        cancels: True if all its events are cancellations (METHOD:CANCEL).
         remarks: collects notes on what was read with an assumption.
 
     """
@@ -147,11 +147,11 @@ class EventReader:
             message = f"an event was left out: its DTSTART cannot be read ({error})"
             raise EventError("bad_date", message) from error
         if start.zone is None and not start.is_date:
-            self._tell_assumed(self._moments.unknown_zone(written))
+            self._note_assumed(self._moments.unknown_zone(written))
         return start
 
-    def _tell_assumed(self, tzid: str | None) -> None:
-        """Tell that the calendar's clock is assumed, unless that is what the calendar asks for."""
+    def _note_assumed(self, tzid: str | None) -> None:
+        """Add a note that the zone of the calendar is assumed, unless the calendar states it."""
         if tzid:
             self._warn("tz_unknown", f"the time zone {tzid!r} is not known; {self._clock.zone} is assumed")
         elif not self._clock.stated:
@@ -160,7 +160,7 @@ class EventReader:
     def _lasts_whole_days(self, start: Moment, length: timedelta) -> bool:
         """True if an event written with times is an all-day one.
 
-        It says so itself, and starts at a midnight; or it lasts from one midnight of the person to another.
+        It is marked as such and starts at midnight, or it lasts from one midnight of the person to another.
         """
         is_midnight = start.wall.time() == time.min
         if not is_midnight and start.zone is not UTC:

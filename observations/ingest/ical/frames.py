@@ -101,7 +101,7 @@ class Observed:
         self._local += begins if all_day else nothing
 
     def take(self) -> pl.DataFrame:
-        """Everything gathered so far, as an observation frame with ``user_id`` null; nothing remains."""
+        """The gathered events as an observation frame with ``user_id`` null; clears them."""
         height = len(self)
         rows = pl.DataFrame(
             {"name": self._names, "at": self._at, "local": self._local},
@@ -111,7 +111,7 @@ class Observed:
         looks = pl.DataFrame(dict(zip(_LOOKS, columns, strict=True)), schema=_LOOKS)
         looks = looks.with_columns(pl.col(*_LISTS).str.split(_SEPARATOR))
         looks = looks[pl.Series(self._which, dtype=pl.UInt32)]
-        said = [name for name in FEATURES if looks.get_column(name).null_count() < height]
+        present = [name for name in FEATURES if looks.get_column(name).null_count() < height]
         self._clear()
         frame = rows.hstack(looks).select(
             _ID,
@@ -122,7 +122,7 @@ class Observed:
             "local",
             pl.lit(self._tz).alias("tz"),
             pl.lit("user").alias("actor"),
-            *said,
+            *present,
         )
         return with_times(frame)
 
@@ -198,7 +198,7 @@ def _features(event: Event, people: People, length: timedelta) -> tuple[object, 
 
 
 def _outlook_response(event: Event) -> str | None:
-    """What Outlook says of the person's own answer; it need not list the person among the attendees."""
+    """The response of the person by Outlook, which need not list the person among the attendees."""
     busy = event.component.text("X-MICROSOFT-CDO-BUSYSTATUS").upper()
     return "tentative" if busy == "TENTATIVE" else None
 

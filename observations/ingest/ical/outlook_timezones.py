@@ -1,4 +1,4 @@
-"""What an Outlook time zone name means: the IANA zone of each Windows display name whose cities do not say.
+"""Outlook time zones: the IANA zone of each Windows display name whose cities do not determine it.
 
 From the ``Display`` values of the Windows registry, without the offset, in lower case, `` and `` as `` & ``. The other
 display names ("Amsterdam, Berlin, Bern, Rome, Stockholm, Vienna") are found by their cities.

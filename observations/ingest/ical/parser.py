@@ -66,7 +66,7 @@ class Property(NamedTuple):
 class Component:
     """One component: its name, the line it begins on, its wanted properties, and what it holds inside (`HOLDERS`).
 
-    ``end`` says how it ended: ``given``; ``missing``: something else began, or the file ended, before its END;
+    ``end`` is how it ended: ``given``; ``missing``: something else began, or the file ended, before its END;
     ``cut``: the file ends inside it in the middle of a line.
     """
 
@@ -98,7 +98,7 @@ class Component:
         return [_property(text) for text in ((known,) if isinstance(known, str) else known)]
 
     def first(self, name: str) -> Property | None:
-        """The first property of that name that says anything, or None."""
+        """The first property of that name that is not empty, or None."""
         known = self._lines.get(name)
         if known is None:
             return None
@@ -106,7 +106,7 @@ class Component:
         return next((found for found in map(_property, lines) if found.value.strip()), None)
 
     def text(self, name: str) -> str:
-        """The value of the first property of that name that says anything, without space around it; else empty."""
+        """The stripped value of the first property of that name that is not empty; else empty."""
         known = self._lines.get(name)
         if known is None:
             return ""
@@ -207,7 +207,7 @@ class _Parser:
     def _read_lines(self, lines: list[str]) -> tuple[str, str, int]:
         """Take in every line but the last one that matters: its name, its text unfolded, and its number.
 
-        The hot loop of the reader: most lines are unwanted and leave it early.
+        The hot loop of the reader: most lines are not needed and leave it early.
         """
         names, is_clean = self._names, self._is_clean
         name, text, begin = _UNWANTED, "", 0

@@ -72,7 +72,7 @@ def _newest(events: list[Event], remarks: NoteCollector) -> list[Event]:
     """The newest version of each event.
 
     Overrides of different occurrences are different events. So are masters of one version with different starts:
-    a program used their UID several times, and nothing says that one replaces another.
+    a program used their UID several times, and no property shows that one replaces another.
     """
     newest_master = max((e.version for e in events if e.recurrence_id is None), default=None)
     found: dict[object, Event] = {}
@@ -106,5 +106,5 @@ _IDENTIFYING = ("DTSTART", "DTEND", "DURATION", "SUMMARY", "LOCATION", "RRULE")
 
 def _uid_from_content(component: Component) -> str:
     """A UID for an event that has none: the same for the same event in another export."""
-    said = "\n".join(f"{p.head}:{p.value}" for name in _IDENTIFYING for p in component.all(name))
-    return "no-uid-" + hashlib.blake2b(said.encode("utf-8", "replace"), digest_size=8).hexdigest()
+    content = "\n".join(f"{p.head}:{p.value}" for name in _IDENTIFYING for p in component.all(name))
+    return "no-uid-" + hashlib.blake2b(content.encode("utf-8", "replace"), digest_size=8).hexdigest()

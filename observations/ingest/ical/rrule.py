@@ -20,7 +20,7 @@ LONGEST_INTERVAL = 1_000_000
 
 
 class RuleError(ValueError):
-    """An RRULE that cannot be followed. ``reason`` is a note's code, the message says what is wrong."""
+    """An RRULE that cannot be followed. ``reason`` is the code of a note; the message describes the problem."""
 
     def __init__(self, reason: Literal["bad_rule", "rule_too_dense"], message: str) -> None:
         super().__init__(message)

@@ -6,8 +6,8 @@ adds (times that the clocks jump over, UNTIL in UTC) is the business of the seri
 Why not dateutil, which is right and serves as oracle in the tests: it looks for the next match until it finds one,
 and nothing can stop it. ``FREQ=DAILY;BYMONTH=2;BYMONTHDAY=31`` costs it 7.2 s, ``FREQ=WEEKLY;BYDAY=MO;BYSETPOS=2``
 2.5 s, ``FREQ=SECONDLY`` without end (measured, 2 cores): a file with a hundred such lines would stop the reader.
-Here a rule is a set of masks over the days *of a window*: the work is bounded by the window, whatever the rule
-says, and a rule without matches is the fastest of all.
+Here a rule is a set of masks over the days *of a window*: the work is bounded by the window for any rule,
+and a rule without matches is the fastest of all.
 
 ::
 
@@ -42,26 +42,26 @@ from observations.ingest.ical.rrule_masks import (
 Moments = npt.NDArray[np.datetime64]
 
 MOST_A_DAY = 96
-"""A rule that comes more often (every quarter of an hour) is no person's calendar and is refused."""
+"""The most occurrences a day (one every quarter of an hour); a rule with more is rejected."""
 
 MOST_COUNTED = 366
-"""Unless it ends by COUNT after so many."""
+"""A rule that ends by COUNT after at most so many occurrences is exempt from `MOST_A_DAY`."""
 
 MOST_OCCURRENCES = 100_000
-"""No rule gives more in one window (hourly for eleven years)."""
+"""Maximum number of occurrences in one window (hourly for eleven years)."""
 
 MOST_STEPS = 1_000_000
-"""So many hours, minutes or seconds of a window are looked at, and no more."""
+"""Maximum number of hours, minutes or seconds of a window that are tested."""
 
 SPARE = 4_000
-"""So many times more than it counts a rule gives, in place of those that the caller leaves out (an hour of seconds)."""
+"""Extra occurrences returned beyond COUNT, because the caller may leave some out (an hour of seconds)."""
 
 LONGEST_WINDOW = timedelta(days=400 * 365)
-"""Rules are worked out no further than this: masks over more days would only cost memory."""
+"""Maximum length of a window: masks over more days would only cost memory."""
 
 
 def expand(rule: Rule, start: datetime, first: datetime, last: datetime) -> list[datetime]:
-    """The rule's wall-clock times from `first` to `last`, both included, in order; none is before `start`.
+    """The rule's wall-clock times from `first` to `last` (inclusive), in order; none is before `start`.
 
     COUNT and UNTIL are left to the caller, who may have more to count or to leave out. `start` is the DTSTART that the rule is read with; it is among the
     times only if the rule yields it.
@@ -90,7 +90,7 @@ def expand(rule: Rule, start: datetime, first: datetime, last: datetime) -> list
 
 
 def _refuse_dense(rule: Rule) -> None:
-    """Raise RuleError for a rule that comes too often. The window has no say: every reading decides alike."""
+    """Raise RuleError for a rule that occurs too often, independent of the window."""
     if rule.count is not None and rule.count <= MOST_COUNTED:
         return
     hours, minutes, seconds = len(rule.by_hour), len(rule.by_minute), len(rule.by_second)

@@ -54,7 +54,7 @@ class Run(NamedTuple):
         length: how long each took.
         begins: when they began: instants (UTC, naive), or days (midnights) if the event is all-day.
         names: by what their series names them, in the same order; None for an event that does not recur.
-        by_day: whether the names are days.
+        by_day: True if the names are days.
 
     """
 

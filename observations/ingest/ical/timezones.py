@@ -1,13 +1,13 @@
-"""What a TZID means: the zone that an iCalendar file names in whatever spelling, or spells out itself.
+"""Resolves a TZID: the zone that an iCalendar file names in any spelling, or defines itself.
 
 In this order:
 
-1. an IANA name as it stands, whatever a VTIMEZONE of that name says (those are often cut down to a year);
+1. an IANA name as it stands, even if there is a VTIMEZONE of that name (those are often cut down to a year);
 2. the name of a Windows zone, from CLDR's table as tzlocal carries it (142 names; icalendar's has 139);
 3. an IANA name in a longer or altered spelling (``/freeassociation.sourceforge.net/Europe/Berlin``,
    ``Europe_Berlin``, ``europe/berlin``), an Outlook display name (``(UTC-05:00) Eastern Time (US & Canada)``), or
    a printed offset (``GMT+0100``): unless the file's own VTIMEZONE contradicts it;
-4. the zone that the VTIMEZONE says it is (X-LIC-LOCATION), else the rules that it gives.
+4. the zone named by the VTIMEZONE (X-LIC-LOCATION), else its rules.
 
 A display name's printed offset is not its offset: it is that of the winter, and daylight saving applies.
 """
@@ -51,7 +51,7 @@ class Zones:
         self._found: dict[str, tzinfo | None] = {}
 
     def find(self, tzid: str) -> tzinfo | None:
-        """The zone, or None if nothing says what the name means."""
+        """The zone, or None if the name is unknown."""
         if tzid not in self._found:
             self._found[tzid] = self._resolve(tzid)
         return self._found[tzid]
@@ -99,7 +99,7 @@ class Observance:
 
 @dataclass(frozen=True)
 class ZoneRules:
-    """A VTIMEZONE: the zone that it says it is (X-LIC-LOCATION), and the rules that it gives."""
+    """A VTIMEZONE: the zone that it names (X-LIC-LOCATION), and its rules."""
 
     tzid: str
     location: str
@@ -266,7 +266,7 @@ def _windows_zone(text: str) -> ZoneInfo | None:
 def _display_zone(text: str) -> ZoneInfo | None:
     """The zone of a name that Outlook shows: a special one, or the first of its cities that has a zone.
 
-    Cities of one name in several zones (La Paz) are told apart by the printed offset.
+    Cities of one name in several zones (La Paz) are distinguished by the printed offset.
     """
     printed = _PRINTED.fullmatch(text)
     name = printed[4] if printed else text

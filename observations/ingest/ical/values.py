@@ -14,7 +14,7 @@ ZERO = timedelta(0)
 
 
 class Digits(NamedTuple):
-    """A date or time as it is written: what the digits show, whether they are a date only, and Z or an offset."""
+    """A date or time as written: the digits, True if they are only a date, and Z or an offset."""
 
     wall: datetime
     is_date: bool

@@ -47,15 +47,15 @@ def _written_out(line: re.Match[str]) -> str:
     raw = binascii.a2b_qp(value.encode(errors="surrogateescape"))
     charset = _CHARSET.search(head)
     try:
-        said = raw.decode(charset[1] if charset else "utf-8")
+        decoded = raw.decode(charset[1] if charset else "utf-8")
     except (LookupError, UnicodeDecodeError):
-        said = raw.decode("cp1252", "replace")
-    one_line = said.replace("\r\n", "\n").replace("\r", "\n").replace("\n", "\\n")
+        decoded = raw.decode("cp1252", "replace")
+    one_line = decoded.replace("\r\n", "\n").replace("\r", "\n").replace("\n", "\\n")
     return f"{head}:{one_line}" + "\n " * value.count("\n")
 
 
 def modern_rule(text: str) -> str | None:
-    """The RRULE value for a rule of vCalendar 1.0; None for what is none, or one that RRULE cannot say.
+    """The RRULE value for a rule of vCalendar 1.0; None if the text is not a rule, or RRULE cannot express it.
 
     >>> modern_rule("W2 TU TH #10"), modern_rule("MP1 1+ 2- FR 20261224T000000Z")
     ('FREQ=WEEKLY;INTERVAL=2;BYDAY=TU,TH;COUNT=10', 'FREQ=MONTHLY;INTERVAL=1;BYDAY=1FR,-2FR;UNTIL=20261224T000000Z')
@@ -74,13 +74,13 @@ def modern_rule(text: str) -> str | None:
         return None
     if times is None and end is None:
         times = _USUAL_TIMES
-    said = [
+    parts = [
         f"FREQ={frequency};INTERVAL={interval}",
         f"{part}={','.join(which)}" if which else "",
         f"COUNT={times}" if times else "",
         f"UNTIL={end}" if end and not times else "",
     ]
-    return ";".join(filter(None, said))
+    return ";".join(filter(None, parts))
 
 
 def _values(kind: str, words: list[str]) -> list[str] | None:

@@ -1,6 +1,6 @@
 """Dates as mail carries them: RFC 5322, its older forms, and what programs write instead.
 
-A date in mail says two things: an instant, and what the clock of the writing program showed. Only a numeric
+A date in mail has two parts: an instant, and the wall clock of the sending program. Only a numeric
 offset says the second. ``-0000``, ``Z`` and ``GMT`` give the instant and no place; a date without any zone gives
 a wall clock and no instant.
 """
@@ -26,7 +26,7 @@ class MailDate(NamedTuple):
         wall: what it shows, without a zone.
         offset: from UTC; None where none is stated, or one that cannot be.
         at: the instant, in UTC; None without an offset.
-        is_local: whether the wall clock is that of a place: the offset is numeric, and not only a way to write UTC.
+        is_local: True if the wall clock is that of a place: the offset is numeric, and not a spelling of UTC.
 
     """
 

@@ -1,4 +1,4 @@
-"""What a mail's labels and folders say: sent, received, or no behaviour at all.
+"""The role of a mail by its labels and folders: sent, received, or no behaviour at all.
 
 Gmail's Takeout writes a mail's labels into ``X-Gmail-Labels``, in the language of the account. Mail programs name
 their folders in the language of the machine. The names below are those that Gmail, Outlook, Apple Mail,
@@ -23,12 +23,13 @@ NO_BEHAVIOUR: tuple[Role, ...] = ("spam", "trash", "draft", "chat", "outbox")
 """Mail in these is left out."""
 
 LONGEST_LABELS = 4_000
-"""Characters of the labels of a mail that are read."""
+"""Maximum length of the labels of a mail, in characters."""
 
 
 class Labels(NamedTuple):
-    """The labels of a mail: their names, without those that only say whether it was opened, and what they make
-    of it. Gmail has no label for what is archived: what is nothing else was received.
+    """The labels of a mail, without those that only mark it as opened, and the role they give it.
+
+    Gmail has no label for archived mail: without any other role, a mail was received.
     """
 
     names: tuple[str, ...]
@@ -37,7 +38,7 @@ class Labels(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def parse_labels(raw: str) -> Labels:
-    """What an ``X-Gmail-Labels`` header says; a label with a comma in it is quoted.
+    """The labels of an ``X-Gmail-Labels`` header; a label with a comma in it is quoted.
 
     >>> parse_labels('"Clients, North",Inbox,Opened')
     Labels(names=('Clients, North', 'Inbox'), role='inbox')
@@ -62,7 +63,7 @@ def strongest(roles: Iterable[Role | None]) -> Role | None:
 
 
 def role_of(name: str) -> Role | None:
-    """What a folder or label of this name is for, where the name tells.
+    """The role of a folder or label with this name; None if the name is not known.
 
     >>> role_of("Gesendete Elemente"), role_of("Projects")
     ('sent', None)
@@ -73,7 +74,7 @@ def role_of(name: str) -> Role | None:
 def role_of_place(label: str, *, is_folder: bool) -> Role | None:
     """What the folder is for that a source is (an mbox) or lies in, by the parts of its label, the nearest first.
 
-    Understands maildir (``.Sent.2023/cur/…:2,S``: the flags D and T say draft and deleted), Thunderbird
+    Understands maildir (``.Sent.2023/cur/…:2,S``: the flags D and T mean draft and deleted), Thunderbird
     (``Sent``, ``Sent.sbd/2023``), Apple Mail (``Sent Messages.mbox/mbox``) and IMAP's encoding of names.
 
     >>> role_of_place("backup.zip!Maildir/.Gesendet/cur/1712.M1P2.host:2,S", is_folder=False)

@@ -1,4 +1,4 @@
-"""A header block as values: fields, and text in whatever dress it comes.
+"""Parses a header block: fields, and text in any encoding.
 
 ``email.header.decode_header`` of the standard library is the oracle in the tests. It is not used here because it
 raises on a bad base64 word, which costs the whole subject, and because it cannot give back the raw word where

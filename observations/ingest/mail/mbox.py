@@ -35,7 +35,7 @@ FIRST_BYTES = 32 * 1024
 """Read at first of a file that is one message; more only if its header is longer."""
 
 LOOK_AHEAD_BYTES = 4096
-"""How much after a line that starts ``From `` is enough to tell whether it begins a message."""
+"""Bytes after a line that starts with ``From `` that suffice to decide if it begins a message."""
 
 _BLANK_LINE = re.compile(rb"\n\r?\n")
 # A relay may have put a second From_ line before the first field.
@@ -80,7 +80,7 @@ class RawMessage(NamedTuple):
         envelope: its From_ line without the line end; empty where it has none.
         header: its header block, from the first field to the end of the last, as it stands in the file.
         line: of the file, from 1, on which the message begins.
-        complete: whether an empty line ends the header block; if not, the file or the message is cut there.
+        complete: True if an empty line ends the header block; otherwise the file or the message is truncated there.
 
     """
 

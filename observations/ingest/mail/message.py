@@ -1,4 +1,4 @@
-"""One mail: what its header says, before it is asked whose mail it is."""
+"""One mail: the values of its header, before it is assigned to a user."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Mail(NamedTuple):
         fields: its header.
         source: the label of the file.
         id: its Message-ID; None where it has none.
-        role: what its labels, else its folder, or the marks of its mail program make of it; None where none of them says.
+        role: the role by its labels, else its folder, else the marks of its mail program; None if unknown.
 
     """
 
@@ -66,7 +66,7 @@ class Mail(NamedTuple):
         return None
 
     def sender(self) -> Address:
-        """Who it is from; where From is missing or unreadable, who handed it in. Empty if nothing says."""
+        """The first valid address in From, Sender, Return-Path or the From_ line. Empty if there is none."""
         for header in ("from", "sender", "return-path"):
             if found := parse_addresses(self.fields.get(header, "")):
                 return found[0]
@@ -75,8 +75,10 @@ class Mail(NamedTuple):
         return known[0] if known else Address("", "")
 
     def recipients(self) -> Recipients:
-        """Who it went to. A mail that names anyone and has no Cc was copied to nobody; one that names no one at
-        all has had its recipients removed, as archives of lists do.
+        """The recipients.
+
+        If a mail has any recipient header, a missing Cc is empty. If it has none, its recipients are unknown (None):
+        archives of lists remove them.
         """
         bcc = addresses_in(self.fields, "bcc") if "bcc" in self.fields else None
         if bcc is None and "to" not in self.fields and "cc" not in self.fields:
@@ -84,7 +86,7 @@ class Mail(NamedTuple):
         return Recipients(addresses_in(self.fields, "to"), addresses_in(self.fields, "cc"), bcc)
 
     def features(self, sender: Address) -> dict[str, Value | None]:
-        """What else it says. `sender` is the person that it is from."""
+        """The other features. `sender` is the person that wrote the mail."""
         fields = self.fields
         subject = decode_text(fields.get("subject", ""))
         root = first_message_id(fields.get("references", "")) or first_message_id(

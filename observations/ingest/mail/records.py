@@ -1,6 +1,6 @@
-"""From the header of a mail to an observation, or to a note that says why there is none.
+"""Converts the header of a mail to an observation, or to a note about why it is skipped.
 
-**Sent or received.** The From address tells if it is one of `ReadOptions.me`; else Gmail's labels, or the folder
+**Sent or received.** A mail is sent if its From address is one of `ReadOptions.me`; else Gmail's labels, or the folder
 the file lies in. Where nothing tells, a mail was received, and a note says so. With `user_field` "from" (the archive
 of a mailing list) each writer is the user of what they wrote: all is sent.
 
@@ -89,8 +89,8 @@ class MailRecords:
 
     def _observe(self, mail: Mail, date: MailDate) -> None:
         if not mail.raw.complete:
-            said = "the message is truncated; the part that is there is read"
-            self._count(mail, "warning", "truncated", said)
+            message = "the message is truncated; the part that is there is read"
+            self._count(mail, "warning", "truncated", message)
         sender = person_behind_list(mail.fields, mail.sender())
         action = self._action(mail, sender)
         at, local, tz = self._times(mail, date, action)
@@ -103,7 +103,7 @@ class MailRecords:
         self._records.add("email", action, at=at, local=local, tz=tz, id=mail.id, features=features)
 
     def _date(self, mail: Mail) -> MailDate | None:
-        """When the mail was sent, from the first header that tells; says so if that is not Date."""
+        """The date of the mail, from the first valid header; adds a note if that is not Date."""
         date = parse_date(mail.fields["date"]) if "date" in mail.fields else None
         if date is None or self._is_future(date):
             received = parse_received_date(parse_received(mail.raw.header))
@@ -114,8 +114,8 @@ class MailRecords:
         if date is None:
             date = parse_envelope_date(decode_bytes(mail.raw.envelope))
             if date is not None:
-                said = "no valid date; taken from the From_ line, which is in UTC by convention"
-                self._count(mail, "warning", "date_from_envelope", said)
+                message = "no valid date; taken from the From_ line, which is in UTC by convention"
+                self._count(mail, "warning", "date_from_envelope", message)
         return date
 
     def _is_future(self, date: MailDate) -> bool:
@@ -125,8 +125,8 @@ class MailRecords:
         if self._has_many_users or sender.address in self.options.me or mail.role == "sent":
             return "sent"
         if not self.options.me and mail.role is None:
-            said = "cannot tell sent from received without `me` or a folder; read as received"
-            self._count(mail, "warning", "direction_unknown", said)
+            message = "cannot tell sent from received without `me` or a folder; read as received"
+            self._count(mail, "warning", "direction_unknown", message)
         return "received"
 
     @property
@@ -144,8 +144,8 @@ class MailRecords:
         if action == "received":
             return date.at, None, tz
         if not date.is_local:
-            said = f"the date is in UTC, not in the writer's time zone; the local time is that of {tz}"
-            self._count(mail, "warning", "offset_unknown", said)
+            message = f"the date is in UTC, not in the writer's time zone; the local time is that of {tz}"
+            self._count(mail, "warning", "offset_unknown", message)
             return date.at, None, tz
         if date.offset or self._has_many_users:
             return date.at, date.wall, None
@@ -165,7 +165,7 @@ class MailRecords:
         self._rejects.append(Note("reject", mail.source, reason, message, mail.raw.line, mail.id))
 
     def _count(self, mail: Mail, level: Literal["left_out", "warning"], reason: str, message: str) -> None:
-        """One note for all mails that have the same said about them; it shows the first."""
+        """Count a note that many mails share; it shows the first of them."""
         self._counts[reason] += 1
         if reason not in self._first:
             self._first[reason] = Note(level, mail.source, reason, message, mail.raw.line, mail.id)

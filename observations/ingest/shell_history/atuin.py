@@ -2,7 +2,7 @@
 
 The columns came one after the other: ``deleted_at`` in 2023, ``author`` and ``intent`` in February 2026, ``shell`` in
 July, ``author_kind`` in August (crates/atuin-client/migrations). Times and durations are in nanoseconds; -1 is an
-unknown duration or exit status. What an agent typed says so: ``author_kind`` is 1, or the author is one of the agents
+unknown duration or exit status. A command of an agent is marked: ``author_kind`` is 1, or the author is one of the agents
 that atuin hooks into.
 """
 
@@ -87,7 +87,7 @@ class AtuinReader:
 
     name: str = "atuin history"
 
-    def recognises(self, head: bytes, name: str) -> bool:  # noqa: ARG002  the bytes say it
+    def recognises(self, head: bytes, name: str) -> bool:  # noqa: ARG002  recognized by its bytes
         """An SQLite file that has atuin's table."""
         return head.startswith(MAGIC) and _TABLE.search(head) is not None
 
@@ -139,7 +139,7 @@ def _say_deleted(database: sqlite3.Connection, remarks: NoteCollector) -> None:
     try:
         (count,) = database.execute("SELECT count(*) FROM history WHERE deleted_at IS NOT NULL").fetchone()
     except sqlite3.DatabaseError:
-        return  # the reading of the rows will meet the damage, and say so
+        return  # reading the rows reports the damage
     if count:
         remarks.leave_out("deleted", "the command was deleted in atuin", count)
 
@@ -182,7 +182,7 @@ def _actors(rows: pl.DataFrame) -> pl.Series:
 def _actor(author: str | None, kind: str | None, intent: str | None, host: str | None) -> str:
     """Who typed a command. The author's name decides where atuin did not keep the kind.
 
-    A person may be called like an agent (`pi`): whoever is the user of the machine is no agent.
+    A person may be called like an agent (`pi`): the user of the machine is never an agent.
 
     >>> _actor("claude-code", None, None, "desk:ada"), _actor("ada", None, None, "desk:ada"), _actor("pi", None, None, "x:pi")
     ('agent', 'user', 'user')
@@ -202,5 +202,5 @@ def _where(known: pl.Series, values: pl.Series) -> pl.Series:
 
 
 def _known(texts: pl.Series) -> pl.Series:
-    """The texts without those that say nothing: an import from another history has none."""
+    """The texts, with empty and unknown ones null, as in imports from another history."""
     return texts.replace(["", "unknown"], [None, None])

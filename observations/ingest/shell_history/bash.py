@@ -144,7 +144,7 @@ class _Records:
         self._keep(kept)
 
     def _settle(self, remarks: NoteCollector) -> None:
-        """Cut each body to its command; what comes after that has no time."""
+        """Cut each body to its command; the text after it has no time."""
         whole = self.commands.str.strip_suffix("\n").str.strip_suffix("\r")
         texts = whole.to_list()
         for row in whole.str.contains("\n", literal=True).arg_true().to_list():

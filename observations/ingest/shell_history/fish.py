@@ -50,7 +50,7 @@ class FishReader:
     name: str = "fish history"
 
     def recognises(self, head: bytes, name: str) -> bool:
-        """A line begins with ``- cmd:``, and there are times, or the name says fish."""
+        """True if a line begins with ``- cmd:`` and there are times, or the name contains fish."""
         if _ITEM_BYTES.search(head) is None:
             return False
         return "fish_history" in name or re.search(rb"^[ \t]+when:[ \t]*\d", head, re.MULTILINE) is not None
@@ -92,7 +92,7 @@ def unescaped(commands: pl.Series) -> pl.Series:
 
 
 def _items(text: str, first_line: int, remarks: NoteCollector) -> pl.DataFrame:
-    """The items as ``command`` (escaped), ``when`` (digits, or null), ``damaged`` and ``line``; damage is said."""
+    """The items as ``command`` (escaped), ``when`` (digits, or null), ``damaged`` and ``line``; adds notes about damage."""
     before, *bodies = _ITEM.split(text)
     frame = pl.DataFrame({"body": pl.Series(bodies, dtype=pl.String)})
     breaks = pl.col("body").str.count_matches("\n", literal=True)
@@ -112,7 +112,7 @@ def _items(text: str, first_line: int, remarks: NoteCollector) -> pl.DataFrame:
 
 
 def _without_damage(frame: pl.DataFrame, strange: pl.Series, remarks: NoteCollector) -> pl.DataFrame:
-    """The frame with each body cut before the first line in it that is no part of an item; each is said."""
+    """The frame with each body cut before the first line in it that is not part of an item; adds a note for each."""
     bodies = frame.get_column("body").to_list()
     for row in strange.arg_true().to_list():
         at = re.search(_NO_ITEM, bodies[row])

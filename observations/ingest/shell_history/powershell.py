@@ -1,7 +1,7 @@
-"""PowerShell's history (PSReadLine): commands one a line, and no times, so no observation comes of it.
+"""PowerShell's history (PSReadLine): one command a line without times, so it gives no observations.
 
 It is read all the same: what a person points at must not be passed over without a word. A line end inside a command
-is written as backtick, line end; the file cannot tell it from a command that ends in a backtick
+is written as backtick, line end; the file does not distinguish it from a command that ends in a backtick
 (PSReadLine, History.cs).
 """
 
@@ -25,17 +25,17 @@ _ADVICE = "PSReadLine keeps none; an export of Get-History as CSV has them"
 
 @dataclass(frozen=True)
 class PowerShellReader:
-    """Reads what PSReadLine keeps, and says how many commands it is."""
+    """Reads PSReadLine's history, and reports the number of commands."""
 
     name: str = "PowerShell history"
 
     def recognises(self, head: bytes, name: str) -> bool:
-        """The name says so (``ConsoleHost_history.txt``); such a file has no mark of its own."""
+        """True if the name is ``ConsoleHost_history.txt``; the content has no signature."""
         is_text = b"\0" not in head or head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
         return is_text and _NAMES.search(name) is not None
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Batch]:  # noqa: ARG002  nothing depends on them
-        """Nothing, for it records no times; a note says how many commands there are."""
+        """A note with the number of commands; no observations, because there are no times."""
         remarks = NoteCollector(source.label)
         encoding = "utf-16" if source.head(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
         count, tied = 0, False

@@ -209,7 +209,7 @@ def _count_untimed(lines: list[str], first: int, remarks: NoteCollector) -> int:
 
 
 def _frame(records: _Records, tz: str, remarks: NoteCollector) -> pl.DataFrame:
-    """The records as observations; those whose stamp is no time, or that are empty, are said and left out."""
+    """The records as observations; those with an invalid timestamp or no command are left out with a note."""
     starts = pl.Series(records.starts, dtype=pl.String).cast(pl.Int64, strict=False).fill_null(-1).to_numpy()
     elapsed = pl.Series(records.elapsed, dtype=pl.String).cast(pl.Int64, strict=False).fill_null(-1)
     micros, units = to_microseconds(starts)
