@@ -35,7 +35,7 @@ class PowerShellReader:
         return is_text and _NAMES.search(name) is not None
 
     def read(self, source: Source, options: ReadOptions) -> Iterator[Batch]:  # noqa: ARG002  nothing depends on them
-        """A note with the number of commands; no observations, because there are no times."""
+        """No observations, because there are no times; a note with the number of commands."""
         remarks = NoteCollector(source.label)
         encoding = "utf-16" if source.head(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
         count, tied = 0, False
