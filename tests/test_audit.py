@@ -1,4 +1,4 @@
-"""What the audit says is what is there, of nobody else."""
+"""The audit lists exactly what is stored, and only for the requested user."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_the_command_prints_a_table_or_json(tmp_path: Path) -> None:
         "database",
         "until forgotten",
         "patterns",
-        "kept out when it comes again: 1 span",
+        "on the suppression list: 1 span",
     ):
         assert word in table.stdout
     assert "bea" not in table.stdout

@@ -1,4 +1,4 @@
-"""The person's word: it is kept beside what was observed, wins over it, and leaves everything else as it was."""
+"""Feedback is stored beside observed patterns, takes precedence over them, and changes nothing else."""
 
 from __future__ import annotations
 
@@ -291,7 +291,7 @@ def test_what_is_dismissed_is_not_told_in_the_stream(diary: Diary) -> None:
 
 
 def test_nor_is_it_reported_provisionally(diary: Diary) -> None:
-    """Four Tuesdays of yoga: the fifth confirms it, which is said at once, unless it was dismissed."""
+    """Four Tuesdays of yoga: the fifth confirms it, which is reported at once unless it was dismissed."""
     days = every(1, 30)
     there = [regular(f"x{day}", [day], "12:00") for day in days]
     diary.at(datetime(2026, 1, 28, tzinfo=UTC)).observe(concat_observations([YOGA, *there]))
@@ -440,7 +440,7 @@ def test_words_on_the_command_line(tmp_path: Path) -> None:
     for verb, done in (("pin", "pinned"), ("confirm", "confirmed"), ("dismiss", "dismissed")):
         assert run(tmp_path, verb, id).stdout.endswith(f"07:00: {done}\n")
     assert "Tea on" not in run(tmp_path, "patterns").stdout
-    assert "(said)" in run(tmp_path, "patterns").stdout
+    assert "(stated)" in run(tmp_path, "patterns").stdout
     assert run(tmp_path, "dismiss", id, "--undo").stdout.endswith(": no longer dismissed\n")
     assert "Tea on" in run(tmp_path, "patterns").stdout
 
@@ -478,7 +478,7 @@ EVERY_DAY = {"where": {"title": "Tea"}, "rrule": "FREQ=WEEKLY;BYDAY=MO,TH"}
 
 
 def test_a_remembered_rule_of_any_shape_is_counted_explained_and_predicted(tmp_path: Path) -> None:
-    """No detector proposes days without a time; what the person states is held against behavior all the same."""
+    """No detector proposes days without a time; a stated rule is compared with behavior all the same."""
     with Store(tmp_path / "habits.db", clock=lambda: END) as store:
         store.observe(TEA)
         tea = store.remember("tea on Mondays and Thursdays", "temporal", rule=EVERY_DAY)

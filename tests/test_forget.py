@@ -1,4 +1,4 @@
-"""Forgotten is gone: no byte is left, what is believed is what it would be, and it does not come back."""
+"""Forgotten data leaves no byte in the store, patterns equal those of a store without it, and it is not read again."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def files_of(place: str) -> list[Path]:
 
 
 def texts_in(path: Path) -> list[bytes]:
-    """What the bytes of a file say, packed or not."""
+    """The bytes of a file, decompressed if necessary."""
     raw = path.read_bytes()
     if path.suffix != ".parquet":
         return [raw]
@@ -74,7 +74,7 @@ def where_is(place: str, *words: str) -> list[str]:
 
 
 def dump_of(store: Store) -> str:
-    """Everything that the tables hold."""
+    """The rows of all tables."""
     from pipelines.store.database.schema import metadata
 
     with store.database.reading() as connection:
@@ -161,7 +161,7 @@ def test_nothing_is_done_when_it_is_only_shown(place: str) -> None:
 
 
 def test_what_the_store_believes_is_as_if_it_had_never_been_seen(place: str, tmp_path: Path) -> None:
-    """The same tables as of a store that never saw it, but for what says that something was forgotten."""
+    """The same tables as in a store that never had the data, except for the log of erasures."""
     from sqlalchemy import select
 
     from pipelines.store.database.schema import journal, patterns
@@ -382,7 +382,7 @@ def test_what_was_said_of_it_goes_too(place: str) -> None:
 
 
 def test_a_word_on_what_nobody_believes_any_more_goes(place: str) -> None:
-    """It would say what the pattern was."""
+    """It would reveal the pattern."""
     with open_store(place) as store:
         store.observe(regular("Therapy", every(7, 12)))
         (pattern,) = (p for p in store.patterns(ALL_USERS).patterns if p.type == "temporal")
@@ -494,7 +494,7 @@ def test_killed_on_the_way_it_is_forgotten_wholly_or_not_at_all(step: str, tmp_p
 
 
 def test_a_reader_that_holds_the_log_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another process that is reading keeps the log from being emptied; it is said, and done the next time."""
+    """A reader in another process prevents truncating the log; a warning is printed, and the next run does it."""
     monkeypatch.setattr("pipelines.store.database.connection.PATIENCE_SECONDS", 0.2)
     place = str(tmp_path / "habitus.db")
     with open_store(place) as store:
@@ -568,4 +568,4 @@ def test_the_commands_of_the_privacy_page_run_and_she_is_gone(tmp_path: Path) ->
             assert "would go" in done.stdout
             assert "demo.db" in where_is(str(tmp_path / "demo.db"), "sarah")
     assert where_is(str(tmp_path / "demo.db"), "sarah") == []
-    assert "kept out when it comes again: 2 persons" in done.stdout
+    assert "on the suppression list: 2 persons" in done.stdout

@@ -1,4 +1,4 @@
-"""Predictions: due dates and running workflows, with a probability that can be worked out by hand and was borne out."""
+"""Predictions: due dates and running workflows, with probabilities that can be computed by hand and are calibrated."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def ahead(frame: pl.DataFrame, as_of: datetime, days: int = 7) -> list[Predictio
 
 
 def believed(changed: Mapping[str, object], frame: pl.DataFrame, **changes: object) -> pl.DataFrame:
-    """The tea habit with another rule: what a detector would say of other data."""
+    """The tea habit with another rule, as a detector would give for other data."""
     row = evaluate(frame, END).filter(pl.col("type") == "temporal").row(0, named=True)
     rule = {**json.loads(row["rule"]), **changed}
     return pl.DataFrame([{**row, **changes, "rule": json.dumps(rule)}], schema=dict(PATTERNS))
@@ -296,7 +296,7 @@ def test_on_the_command_line(tmp_path: Path) -> None:
         (["--days", "367"], 2, "367 is not in the range"),
         (["--backtest", "--format", "ics"], 2, "--backtest prints a table or JSON"),
         (["--user", "nobody"], 0, "is empty; fill it with habitus observe or habitus sync"),
-        ([], 0, "nothing is expected: no confirmed habit with a time is due"),
+        ([], 0, "no predictions: no confirmed habit with a time is due"),
     ],
 )
 def test_what_cannot_be_is_said(tmp_path: Path, words: list[str], status: int, message: str) -> None:

@@ -1,4 +1,4 @@
-"""``habitus audit``: what is stored, of whom and where."""
+"""``habitus audit``: shows what is stored about users."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pipelines.store.users import Users
 @users_option("Whose data.")
 @form_option("table", "json")
 def audit(place: str | None, user: Users, form: str) -> None:
-    """Show what is stored of a user: kinds, counts, spans, for how long and where.
+    """Show what is stored about a user: kinds, counts, time spans, retention and places.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""``habitus.toml``: defaults for options. What is typed on the command line wins."""
+"""``habitus.toml``: defaults for options, which the command line overrides."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ class Settings(BaseModel):
     allow_future: bool | None = None
 
     def as_defaults(self, commands: Sequence[click.Command]) -> dict[str, Any]:
-        """The settings as click's ``default_map``: for each command, those of its options."""
-        said = self.model_dump(exclude_unset=True, exclude={"sources"})  # those of `sync` alone
-        said["mapping"] = [f"{name}={column}" for name, column in said.pop("map", {}).items()] or None
-        said["place"] = said.pop("db", None)
+        """The settings as click's ``default_map``: the defaults of the options of each command."""
+        settings = self.model_dump(exclude_unset=True, exclude={"sources"})  # only `sync` uses them
+        settings["mapping"] = [f"{name}={column}" for name, column in settings.pop("map", {}).items()] or None
+        settings["place"] = settings.pop("db", None)
         for name in ("since", "until"):
-            if name in said:
-                said[name] = str(said[name])
-        given = {name: value for name, value in said.items() if value is not None}
+            if name in settings:
+                settings[name] = str(settings[name])
+        given = {name: value for name, value in settings.items() if value is not None}
         return {
             command.name or "": {p.name: given[p.name] for p in command.params if p.name in given}
             for command in commands
@@ -72,15 +72,15 @@ def read_settings(path: Path) -> Settings:
 
     """
     try:
-        said = Settings.model_validate(tomllib.loads(path.read_text(encoding="utf-8-sig")))
+        settings = Settings.model_validate(tomllib.loads(path.read_text(encoding="utf-8-sig")))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SettingError(f"{path}: {error}") from error
     except ValidationError as error:
         raise SettingError(f"{path}: {_problem(error)}") from error
-    # Relative places start at the file's folder: sync runs from cron, in another folder.
-    places = [_from(path.parent, place) for place in said.sources]
-    db = None if said.db is None or "://" in said.db else _from(path.parent, said.db)
-    return said.model_copy(update={"sources": places} | ({"db": db} if db else {}))
+    # Relative paths start at the folder of the file, because cron runs sync in another folder.
+    places = [_from(path.parent, place) for place in settings.sources]
+    db = None if settings.db is None or "://" in settings.db else _from(path.parent, settings.db)
+    return settings.model_copy(update={"sources": places} | ({"db": db} if db else {}))
 
 
 def _from(folder: Path, place: str) -> str:

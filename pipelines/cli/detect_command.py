@@ -1,4 +1,4 @@
-"""``habitus detect``: exports in, what the person habitually does out."""
+"""``habitus detect``: detects patterns in exports."""
 
 from __future__ import annotations
 

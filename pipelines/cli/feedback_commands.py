@@ -1,4 +1,4 @@
-"""``habitus remember``, ``confirm``, ``dismiss`` and ``pin``: the person's feedback."""
+"""``habitus remember``, ``confirm``, ``dismiss`` and ``pin``: record feedback of the user."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from pipelines.cli.pattern_type import PATTERN_TYPE, TYPE_NAMES
 if TYPE_CHECKING:
     from patterns.model import Pattern
 
-undo_option = click.option("--undo", is_flag=True, help="Undo it.")
+undo_option = click.option("--undo", is_flag=True, help="Undo the feedback.")
 
 
 def about_pattern(command: Callable[..., None]) -> click.Command:
-    """A command that gives feedback on the pattern with an id, or undoes it."""
+    """Turn a function into a command that records feedback on a pattern, or undoes it."""
     for decorate in (
         undo_option,
         as_of_option,
@@ -40,10 +40,10 @@ def about_pattern(command: Callable[..., None]) -> click.Command:
     show_default=True,
     help=f"The type of the pattern: {TYPE_NAMES}.",
 )
-@click.option("--rule", metavar="JSON", help="The rule as JSON, so that behavior can be compared with it.")
+@click.option("--rule", metavar="JSON", help="The rule as JSON, to compare with behavior.")
 @click.option("--until", metavar="TIME", help="When it expires. [default: never]")
 @store_option
-@user_option("Who says it.")
+@user_option("The user who states it.")
 @as_of_option
 @undo_option
 def remember(
@@ -58,8 +58,8 @@ def remember(
 ) -> None:
     """Add a pattern in your own words.
 
-    It is explicit, confirmed, has confidence 1 and comes first in the profile. Behavior never overrules it; if behavior
-    contradicts it, habitus patterns and show mark it as doubtful and say why.
+    It is confirmed with confidence 1, has the source explicit and comes first in the profile. Behavior never overrides
+    it; if behavior contradicts it, habitus patterns and show mark it as doubtful and print the reason.
 
     \b
     Example:
@@ -71,10 +71,10 @@ def remember(
     from pipelines.store.store import Store
 
     end = instant_in_zone(until, "until") if until is not None else None
-    said = rule_of(type, rule).to_json() if rule is not None else None
+    checked = rule_of(type, rule).to_json() if rule is not None else None
     with Store(place, clock=clock_at(as_of)) as store:
-        pattern = store.remember(text, type, user=user, rule=said, until=end, undo=undo)
-    _confirm_word(pattern, "no longer remembered" if undo else "remembered")
+        pattern = store.remember(text, type, user=user, rule=checked, until=end, undo=undo)
+    _print_feedback(pattern, "no longer remembered" if undo else "remembered")
 
 
 @about_pattern
@@ -93,7 +93,7 @@ def confirm(id: str, place: str | None, user: str, as_of: datetime | None, undo:
 
     with Store(place, clock=clock_at(as_of)) as store:
         pattern = store.confirm(id, user, undo=undo)
-    _confirm_word(pattern, "no longer confirmed by you" if undo else "confirmed")
+    _print_feedback(pattern, "no longer confirmed by you" if undo else "confirmed")
 
 
 @about_pattern
@@ -112,7 +112,7 @@ def dismiss(id: str, place: str | None, user: str, as_of: datetime | None, undo:
 
     with Store(place, clock=clock_at(as_of)) as store:
         pattern = store.dismiss(id, user, undo=undo)
-    _confirm_word(pattern, "no longer dismissed" if undo else "dismissed")
+    _print_feedback(pattern, "no longer dismissed" if undo else "dismissed")
 
 
 @about_pattern
@@ -131,10 +131,10 @@ def pin(id: str, place: str | None, user: str, as_of: datetime | None, undo: boo
 
     with Store(place, clock=clock_at(as_of)) as store:
         pattern = store.pin(id, user, undo=undo)
-    _confirm_word(pattern, "no longer pinned" if undo else "pinned")
+    _print_feedback(pattern, "no longer pinned" if undo else "pinned")
 
 
-def _confirm_word(pattern: Pattern, what: str) -> None:
+def _print_feedback(pattern: Pattern, what: str) -> None:
     from pipelines.text.sanitize import plain
 
     click.echo(f"{pattern.id}  {plain(pattern.statement)}: {what}")

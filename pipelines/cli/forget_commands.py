@@ -29,23 +29,23 @@ _DAYS = {"d": 1, "w": 7, "y": 365}
 
 @click.command()
 @store_option
-@users_option("Forget this user; with one of the other options, only in their records.")
+@users_option("Forget this user; with another option, only in the records of this user.")
 @click.option(
     "--person",
     "people",
     multiple=True,
     metavar="ADDRESS",
-    help="Forget this person in what others did: an address or a name. Repeatable.",
+    help="Forget this person in the records of others, by address or name. Repeatable.",
 )
-@click.option("--from", "since", metavar="DATE", help="Forget what happened from this day on.")
-@click.option("--to", "until", metavar="DATE", help="Forget what happened up to and on this day.")
-@click.option("--pattern", metavar="ID", help="Forget this pattern, and every observation that supports it.")
+@click.option("--from", "since", metavar="DATE", help="Forget records from this day on.")
+@click.option("--to", "until", metavar="DATE", help="Forget records up to and including this day.")
+@click.option("--pattern", metavar="ID", help="Forget this pattern and all observations that support it.")
 @click.option("--dry-run", is_flag=True, help="Only show what would be forgotten.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @click.option(
     "--allow-again",
     is_flag=True,
-    help="Readmit what was forgotten (of --user, of --person, or all) the next time its source is read.",
+    help="Remove --user, --person or everything from the suppression list, so that it can be read again.",
 )
 @form_option("table", "json")
 @click.pass_context
@@ -62,10 +62,10 @@ def forget(
     allow_again: bool,
     form: str,
 ) -> None:
-    """Forget a user, a person, a span of time or a pattern, so that no byte is left in the store.
+    """Erase a user, a person, a span of time or a pattern from the store, leaving no bytes in its files.
 
-    Patterns are detected again from the rest, and reading the same export again does not bring it back. Try it
-    with --dry-run first. Without anything to forget, an interrupted forget is finished.
+    Patterns are detected again from the remaining observations, and reading the same export again does not restore
+    erased data. Try it with --dry-run first. Without options, an interrupted erasure is completed.
 
     \b
     Example:
@@ -80,7 +80,7 @@ def forget(
         if allow_again:
             count = store.allow_again(user=user, people=people)
             click.echo(
-                f"{plural(count, 'rule')} removed; what they kept out returns when its source is read again"
+                f"{plural(count, 'rule')} removed from the suppression list; read the sources again to restore the data"
             )
             return
         if not (people or since or until or pattern) and (isinstance(user, AllUsers) or not named):
@@ -103,19 +103,19 @@ def forget(
     metavar="AGE",
     default="180d",
     show_default=True,
-    help="How old an observation has to be, as 180d, 26w or 1y.",
+    help="Minimum age of an observation, such as 180d, 26w or 1y.",
 )
 @click.option(
     "--to",
     "to",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="FOLDER",
-    help="Where to write them. [default: a folder beside the store]",
+    help="Folder to write to. [default: a folder beside the store]",
 )
 def archive(place: str | None, older_than: str, to: Path | None) -> None:
     """Move old observations out of the database into Parquet files, one a month.
 
-    Archived observations count as before, and habitus forget reaches them. The files belong to the store: do not
+    Archived observations still count, and habitus forget erases them as well. The files belong to the store: do not
     move them, and back them up with it.
 
     \b
@@ -155,10 +155,10 @@ def _is_terminal() -> bool:
 
 
 def _finish(store: Store) -> None:
-    """Complete an interrupted forgetting.
+    """Complete an interrupted erasure.
 
     Raises:
-        SettingError: there is none.
+        SettingError: no erasure was interrupted.
     """
     left = store.finish_forgetting()
     if left is None:
@@ -166,7 +166,7 @@ def _finish(store: Store) -> None:
             "nothing to forget; name it with `user`, `people`, `since` and `until`, or `pattern`"
         )
     click.echo("completed an interrupted forgetting")
-    _say_left(left)
+    _warn_of_remains(left)
 
 
 def _print_forgotten(done: Forgotten, form: str) -> None:
@@ -185,10 +185,10 @@ def _print_forgotten(done: Forgotten, form: str) -> None:
                 "the observations that support the pattern are forgotten with it",
                 err=True,
             )
-    _say_left(done.left)
+    _warn_of_remains(done.left)
 
 
-def _say_left(left: Sequence[str]) -> None:
+def _warn_of_remains(left: Sequence[str]) -> None:
     for place in left:
         click.echo(f"warning: erased data may remain in {place}", err=True)
 

@@ -1,4 +1,4 @@
-"""``habitus ingest``: exports in, observations out."""
+"""``habitus ingest``: converts exports to observations."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     "--explain",
     "explained",
     is_flag=True,
-    help="Say what each source was recognised as, and what was left out and why.",
+    help="Print the format of each source, and what was left out and why.",
 )
 def ingest(sources: tuple[str, ...], options: ReadOptions, output: Path | None, explained: bool) -> None:
-    """Read exports and write what they say as observations.
+    """Read exports and write them as observations.
 
     SOURCE is a file, a folder, a zip or tar that is read in place, or - for standard input.
 
@@ -65,7 +65,7 @@ def ingest(sources: tuple[str, ...], options: ReadOptions, output: Path | None, 
 
 
 def _frames(batches: Iterable[Batch], report: ReadingReport, options: ReadOptions) -> Iterator[pl.DataFrame]:
-    """The observations; at the end an error if a source that was named gave none, or nothing has the `user_field`."""
+    """Yield the observations; raise at the end if a named source has none, or no record has the `user_field`."""
     from pipelines.input_checks import check_reading
 
     for batch in batches:
@@ -74,7 +74,7 @@ def _frames(batches: Iterable[Batch], report: ReadingReport, options: ReadOption
 
 
 def _write(frames: Iterator[pl.DataFrame], output: Path | None, *, silent: bool) -> None:
-    """Write to the file, which appears when it is complete; without one to standard output, unless `silent`."""
+    """Write to the file, which appears when complete; without a file to standard output, unless `silent`."""
     from observations.export import write_ndjson, write_parquet
 
     if output is None:

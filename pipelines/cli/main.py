@@ -1,6 +1,6 @@
-"""The command line: the group of commands, and the one place where errors become a line and an exit status.
+"""The command line: the group of commands, and the conversion of errors to one line and an exit status.
 
-Commands are imported when they are needed, and import what they need when they run: ``--help`` loads click alone.
+Commands are imported lazily, and import their dependencies when they run: ``--help`` loads only click.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def all_commands() -> tuple[click.Command, ...]:
 
 
 def debug_option(*, hidden: bool) -> click.Option:
-    """``--debug``; hidden in the commands themselves, where it works as well."""
+    """The ``--debug`` option; hidden in subcommands, which accept it as well."""
 
     def keep(context: click.Context, _: click.Parameter, debug: bool) -> None:
         context.meta[_DEBUG] = context.meta.get(_DEBUG, False) or debug
@@ -69,7 +69,7 @@ def debug_option(*, hidden: bool) -> click.Option:
         hidden=hidden,
         callback=keep,
         envvar="HABITUS_DEBUG",
-        help="Show the traceback of an error; so does HABITUS_DEBUG=1.",
+        help="Show the traceback of an error (also HABITUS_DEBUG=1).",
     )
 
 
@@ -137,7 +137,7 @@ def _place_of(trace: TracebackType | None) -> tuple[str, int]:
 def main(ctx: click.Context) -> None:
     """Find what a person habitually does, in the exports of the tools they use.
 
-    Settings are also read from habitus.toml in this folder or one above it; options win.
+    Defaults of options are read from habitus.toml in this folder or one above it.
 
     \b
     Example:

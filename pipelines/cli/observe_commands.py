@@ -1,4 +1,4 @@
-"""``habitus observe`` and ``habitus sync``: observations into the store, from a stream or from files."""
+"""``habitus observe`` and ``habitus sync``: read observations into the store, from a stream or from files."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def observe(place: str | None, options: ReadOptions, as_of: datetime | None, fol
     from pipelines.streaming.worker import Evaluator
 
     if click.get_current_context().params["until"] is None:
-        options = replace(options, allow_future=True)  # a future observation counts from its time on
+        options = replace(options, allow_future=True)  # a future observation counts as soon as its time comes
     with Store(place, clock=clock_at(as_of)) as store:
         if as_of is None:
             warn_of_the_clock(store.newest(), store.clock())
@@ -68,11 +68,11 @@ def observe(place: str | None, options: ReadOptions, as_of: datetime | None, fol
         )
         evaluator = Evaluator(store.database.address, store.settings, as_of)
         notes = _Notes()
-        stream = Stream(store, source, options, evaluator, _print_changes, notes.say)
+        stream = Stream(store, source, options, evaluator, _print_changes, notes.show)
         stream.warm_up()
-        gc.freeze()  # modules stay loaded; collecting them takes longer than an answer may
+        gc.freeze()  # modules stay loaded; collecting them would delay a status change
         result = stream.run()
-    notes.sum_up()
+    notes.show_rest()
     click.echo(_summary(result), err=True)
     if result.stopped is signal.SIGINT:
         raise SystemExit(130)
@@ -128,14 +128,14 @@ def _print_changes(changes: Sequence[Change]) -> None:
 
 
 class _Notes:
-    """Prints what could not be read, the first lines of each kind, and counts the rest."""
+    """Prints the first notes of each kind, and counts the rest."""
 
     def __init__(self) -> None:
         self._counts: Counter[tuple[str, str]] = Counter()
         self._hidden = 0
 
-    def say(self, note: Note) -> None:
-        """Print the note on standard error, unless there were many of its kind."""
+    def show(self, note: Note) -> None:
+        """Print the note on standard error, unless the limit of its kind is reached."""
         from pipelines.cli.output.ingest_progress import LINES_A_SOURCE
 
         self._counts[note.level, note.reason] += 1
@@ -144,8 +144,8 @@ class _Notes:
         else:
             self._hidden += note.count
 
-    def sum_up(self) -> None:
-        """Print how many notes were left out."""
+    def show_rest(self) -> None:
+        """Print the number of notes that were not shown."""
         if self._hidden:
             click.echo(f"… and {self._hidden:,} more of these", err=True)
 
@@ -157,24 +157,24 @@ def _summary(result: Streamed) -> str:
         plural(result.rejects, "reject"),
         plural(result.changes, "status change"),
     ]
-    said = ", ".join(parts)
+    text = ", ".join(parts)
     if result.forgotten:
-        said += f"; {_kept_out(result.forgotten)}"
+        text += f"; {_skipped_as_forgotten(result.forgotten)}"
     if result.stopped is not None:
-        said += f"; stopped by {result.stopped.name} after line {result.last_line:,}; everything up to it is stored"
-    return said
+        text += f"; stopped by {result.stopped.name} after line {result.last_line:,}; everything up to it is stored"
+    return text
 
 
-def _kept_out(count: int) -> str:
-    return f"{plural(count, 'observation')} skipped as forgotten (habitus forget --allow-again readmits them)"
+def _skipped_as_forgotten(count: int) -> str:
+    return f"{plural(count, 'observation')} skipped as forgotten (habitus forget --allow-again lifts this)"
 
 
 def warn_of_the_clock(newest: datetime | None, now: datetime) -> None:
-    """Print a warning if the newest observation lies in the future: then the clock is wrong, or was."""
+    """Print a warning if the newest observation is in the future, because the clock is or was wrong."""
     if newest is not None and newest > now:
         click.echo(
             f"warning: the newest observation in the store ({newest:%Y-%m-%d %H:%M} UTC) is later than now "
-            f"({now:%Y-%m-%d %H:%M} UTC); check the clock. Later observations are kept, and count from their time on",
+            f"({now:%Y-%m-%d %H:%M} UTC); check the clock. Future observations are stored, and count once their time has come",
             err=True,
         )
 
@@ -198,14 +198,14 @@ def _print_synced(synced: Synced) -> None:
     if not screen.is_terminal:
         screen.width = WIDTH_OF_NO_TERMINAL
     screen.print(table)
-    told = [change for change in synced.changes if "confirmed" in (change.before, change.after)]
-    for change in told:
+    shown = [change for change in synced.changes if "confirmed" in (change.before, change.after)]
+    for change in shown:
         arrow = f"{change.before or 'new'} → {change.after or 'gone'}"
         click.echo(f"{change.user_id}: {change.statement}: {arrow} ({change.reason})")
-    if rest := len(synced.changes) - len(told):
+    if rest := len(synced.changes) - len(shown):
         click.echo(f"{plural(rest, 'other status change')} of patterns that are not confirmed", err=True)
     if forgotten := sum(source.forgotten for source in synced.sources):
-        click.echo(_kept_out(forgotten), err=True)
+        click.echo(_skipped_as_forgotten(forgotten), err=True)
     problems = [source.problem for source in synced.sources if source.problem]
     for problem in problems:
         click.echo(f"Error: {problem}", err=True)

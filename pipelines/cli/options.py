@@ -1,4 +1,4 @@
-"""Options that several commands share, each group of them in one decorator."""
+"""Options shared by several commands, one decorator for each group."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def reading_options(command: Command) -> Command:
 
 
 def store_option(command: Command) -> Command:
-    """Give a command the argument ``place``: where the store is, or None for the user's data folder."""
+    """Give a command the argument ``place``: the address of the store, or `None` for the user's data folder."""
     decorate = click.option(
         "--db",
         "place",
@@ -82,12 +82,12 @@ def form_option(*forms: str) -> Callable[[Command], Command]:
         type=click.Choice(forms),
         default=forms[0],
         show_default=True,
-        help="How to print it.",
+        help="Output format.",
     )
 
 
 def as_of_option(command: Command) -> Command:
-    """Give a command the argument ``as_of`` (aware, or None for now) in place of the text that was typed.
+    """Give a command the argument ``as_of`` (aware, or `None` for now), parsed from text.
 
     A time without an offset is read in the zone of the command's ``options``, else in this machine's.
     """
@@ -104,7 +104,7 @@ def as_of_option(command: Command) -> Command:
         command(as_of=moment, **others)
 
     decorate = click.option(
-        "--as-of", metavar="TIME", help="Judge at this time; nothing later counts. [default: now]"
+        "--as-of", metavar="TIME", help="Evaluate at this time, without later observations. [default: now]"
     )
     decorated: Command = decorate(with_moment)
     return decorated
@@ -156,19 +156,17 @@ def record_options(command: Command) -> Command:
 
 
 _OPTIONS: tuple[Callable[[Command], Command], ...] = (
-    click.option(
-        "--user", default="me", show_default=True, help="Whose records they are, where they do not say."
-    ),
+    click.option("--user", default="me", show_default=True, help="The user of records that name none."),
     click.option(
         "--tz",
         metavar="ZONE",
-        help="Zone of times that come without one, like Europe/Berlin. [default: this machine's]",
+        help="Time zone of times without one, such as Europe/Berlin. [default: that of this machine]",
     ),
     click.option(
         "--me",
         multiple=True,
         metavar="ADDRESS",
-        help="An address of the person; tells sent mail from received. Repeatable.",
+        help="An email address of the user, to distinguish sent from received mail. Repeatable.",
     ),
     click.option("--user-field", metavar="FEATURE", help="The feature that names the user, such as from."),
     click.option(
@@ -176,25 +174,25 @@ _OPTIONS: tuple[Callable[[Command], Command], ...] = (
         "mapping",
         multiple=True,
         metavar="FIELD=COLUMN",
-        help="Foreign column names: timestamp=Start,category=Label. Repeatable; A+B joins two columns.",
+        help="Column names of the source, such as timestamp=Start,category=Label. Repeatable; A+B joins two columns.",
     ),
-    click.option("--since", metavar="TIME", help="Leave out what is earlier."),
-    click.option("--until", metavar="TIME", help="Leave out what is later. [default: now]"),
+    click.option("--since", metavar="TIME", help="Leave out earlier records."),
+    click.option("--until", metavar="TIME", help="Leave out later records. [default: now]"),
     click.option(
         "--day-first/--month-first",
         "day_first",
         default=None,
-        help="How 03/04/2026 is read where nothing proves it.",
+        help="Order of day and month in dates such as 03/04/2026, if the data do not show it.",
     ),
-    click.option("--allow-future", is_flag=True, help="Keep what is later than --until."),
+    click.option("--allow-future", is_flag=True, help="Keep records later than --until."),
 )
 
 
 def _check_window(options: ReadOptions) -> None:
-    """Check that there are times between ``--since`` and ``--until``.
+    """Check that ``--since`` is not later than ``--until``.
 
     Raises:
-        SettingError: there are none.
+        SettingError: it is later.
     """
     if options.since is not None and options.since > options.until and not options.allow_future:
         since, until = (f"{moment:%Y-%m-%d %H:%M} UTC" for moment in (options.since, options.until))
@@ -206,7 +204,7 @@ def _check_window(options: ReadOptions) -> None:
 
 
 def parse_mapping(texts: Sequence[str]) -> dict[str, str]:
-    """Field → column, from ``field=Column`` texts, each of which may hold several with commas between.
+    """A mapping of field to column, from ``field=Column`` texts, each with one or more pairs separated by commas.
 
     >>> parse_mapping(["timestamp=Start,category=Label, or so", "title=Name"])
     {'timestamp': 'Start', 'category': 'Label, or so', 'title': 'Name'}
@@ -231,7 +229,7 @@ def instant_option(text: str, argument: str, tz: str) -> datetime:
     """The moment that an option names: a time, or the beginning of a day; in `tz` where it has no offset.
 
     Raises:
-        SettingError: it is neither.
+        SettingError: the text is neither.
     """
     from observations.civil_time import to_instant
     from observations.ingest.tabular.timestamp_formats import parse_timestamp
@@ -268,7 +266,7 @@ _LISTING_OPTIONS: tuple[Callable[[Command], Command], ...] = (
         type=click.Choice([*STATUSES, "all"]),
         default="confirmed",
         show_default=True,
-        help="Which patterns to print; tracking ones say what they lack.",
+        help="Which patterns to print; for tracking ones, what they lack is printed too.",
     ),
     click.option(
         "--type",
@@ -283,7 +281,7 @@ _LISTING_OPTIONS: tuple[Callable[[Command], Command], ...] = (
         type=click.Choice(["table", "json", "ndjson", "markdown"]),
         default="table",
         show_default=True,
-        help="How to print them.",
+        help="Output format.",
     ),
 )
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @store_option
-@users_option("Whose patterns.")
+@users_option("The user whose patterns are printed.")
 @as_of_option
 @listing_options
 def patterns(
@@ -43,8 +43,8 @@ def patterns(
 ) -> None:
     """Print what people habitually do, from the store.
 
-    The same patterns that habitus detect finds in these observations, and those that the person added. With --as-of
-    they are those of that time: nothing later is looked at.
+    The patterns that habitus detect finds in the stored observations, and those that the person added. With --as-of,
+    later observations are ignored.
 
     \b
     Example:
@@ -67,15 +67,15 @@ def patterns(
 @click.command()
 @click.argument("id")
 @store_option
-@user_option("Whose pattern.")
+@user_option("The user of the pattern.")
 @as_of_option
 @form_option("text", "json")
 def show(
     id: str, place: str | None, user: str, as_of: datetime | None, form: Literal["text", "json"]
 ) -> None:
-    """Print one pattern and everything behind it.
+    """Print one pattern with its figures and evidence.
 
-    Its statement, every number and where it comes from, its days, the evidence for and against it, and what would
+    Its statement, every figure and its derivation, a calendar, the evidence for and against it, and what would
     change it. ID may be the beginning of an id that habitus patterns prints, if only one pattern begins with it.
 
     \b
@@ -102,7 +102,7 @@ def show(
 @click.command()
 @click.argument("id")
 @store_option
-@user_option("Whose pattern.")
+@user_option("The user of the pattern.")
 @as_of_option
 @form_option("table", "ndjson")
 def history(
@@ -133,10 +133,10 @@ def history(
 
 
 def check_anything_there(store: Store, user: Users, detection: Detection, as_of: datetime | None) -> None:
-    """Do nothing if there are observations or patterns, or if the user has none at any time.
+    """Raise if the user has observations, but none up to `as_of`.
 
     Raises:
-        SettingError: it has observations, but none up to `as_of`.
+        SettingError: all observations are later.
     """
     if detection.observations or detection.frame.height:
         return
@@ -154,14 +154,14 @@ def _as_json(shown: Shown) -> str:
 
     from pipelines.cli.output.pattern_text import changes_of
 
-    said: dict[str, object] = {"pattern": shown.pattern.model_dump(mode="json")}
+    record: dict[str, object] = {"pattern": shown.pattern.model_dump(mode="json")}
     if shown.behind is not None:
         for name in ("opportunities", "journal"):
             frame: pl.DataFrame = getattr(shown.behind, name)
-            said[name] = frame.drop("pattern_id", "user_id").to_dicts()
-        said["outlook"] = shown.behind.outlook.drop("pattern_id", "user_id").row(0, named=True)
-        said["would_change"] = list(changes_of(shown))
-    return orjson.dumps(said, option=orjson.OPT_INDENT_2).decode()
+            record[name] = frame.drop("pattern_id", "user_id").to_dicts()
+        record["outlook"] = shown.behind.outlook.drop("pattern_id", "user_id").row(0, named=True)
+        record["would_change"] = list(changes_of(shown))
+    return orjson.dumps(record, option=orjson.OPT_INDENT_2).decode()
 
 
 def _print_journal(journal: pl.DataFrame) -> None:

@@ -1,4 +1,4 @@
-"""``habitus profile`` and ``habitus predict``: a block for an assistant's prompt, and what will probably happen next."""
+"""``habitus profile`` and ``habitus predict``: a profile for an assistant's prompt, and predictions."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 @click.command()
 @store_option
-@user_option("Whose profile.")
+@user_option("The user whose profile is printed.")
 @as_of_option
 @click.option(
     "--max-tokens",
     type=click.IntRange(1, MOST_TOKENS),
     default=DEFAULT_TOKENS,
     show_default=True,
-    help="Length limit, at four characters a token; and 4 KB.",
+    help="Maximum length in tokens of four characters each; never more than 4 KB.",
 )
 @click.option("--topic", default="", metavar="WORDS", help="Only patterns with one of these words.")
 @form_option("markdown", "json")
@@ -49,10 +49,10 @@ def profile(
     topic: str,
     form: Literal["markdown", "json"],
 ) -> None:
-    """Print what an assistant should know of a person, as a block for its prompt.
+    """Print what an assistant should know about a person, as a block for its prompt.
 
-    Confirmed patterns only, the most useful first: remembered ones, pinned ones, those learned from behavior, then
-    those that only restate the calendar. It is cached, and changes only when the patterns do.
+    Confirmed patterns only, the most useful first: remembered, pinned, learned from behavior, then those that only
+    restate the calendar. The profile is cached, and changes only when the patterns do.
 
     \b
     Example:
@@ -75,17 +75,17 @@ def _profile(place: str | None, user: str, as_of: datetime | None) -> Profile:
 
     with Store(place) as store:
         note_unknown_user(store, user)
-        return store.profile(user, as_of=as_of)  # of another time than now: not cached
+        return store.profile(user, as_of=as_of)  # at another time than now: not cached
 
 
 @click.command()
 @store_option
-@users_option("For whom.")
+@users_option("The user to predict for.")
 @as_of_option
 @click.option(
     "--days",
     type=click.IntRange(1, 366),
-    help="How many days ahead; with --backtest, how many days back. [default: 7; 28]",
+    help="Number of days ahead; with --backtest, number of past days. [default: 7; 28]",
 )
 @click.option("--backtest", is_flag=True, help="Print how often the predictions of past days came true.")
 @click.option(
@@ -94,7 +94,7 @@ def _profile(place: str | None, user: str, as_of: datetime | None) -> Profile:
     type=click.Choice(["table", "json", "ics"]),
     default="table",
     show_default=True,
-    help="How to print them; ics is for calendars.",
+    help="Output format; ics for calendar apps.",
 )
 def predict(
     place: str | None,
@@ -106,8 +106,8 @@ def predict(
 ) -> None:
     """Print what will probably happen in the coming days.
 
-    From confirmed habits that have a time, and from workflows whose last step is still to come. The probability is that of
-    a day on which the person is active at all. --backtest predicts past days from what was known before each.
+    Predictions come from confirmed habits that have a time, and from started workflows. Probabilities assume a day on
+    which the person is active. --backtest predicts past days from the observations before each.
 
     \b
     Example:
@@ -123,7 +123,7 @@ def predict(
 
     if backtest and form == "ics":
         raise click.UsageError("--backtest prints a table or JSON; --format ics is for future days")
-    with Store(place, clock=clock_at(as_of)) as store, working("looking ahead"):
+    with Store(place, clock=clock_at(as_of)) as store, working("predicting"):
         note_unknown_user(store, user)
         if backtest:
             tested = store.backtest(user, days=days or BACKTEST_DAYS)
@@ -152,7 +152,7 @@ def _print_predictions(found: Sequence[Prediction]) -> None:
     from rich.text import Text
 
     if not found:
-        click.echo("nothing is expected: no confirmed habit with a time is due", err=True)
+        click.echo("no predictions: no confirmed habit with a time is due", err=True)
         return
     several = len({prediction.user_id for prediction in found}) > 1
     table = Table(box=None, pad_edge=False, header_style="bold")

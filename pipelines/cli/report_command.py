@@ -1,4 +1,4 @@
-"""``habitus report``: what the person habitually does, as one page for looking at."""
+"""``habitus report``: writes patterns and their evidence as one HTML page."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
     required=True,
     metavar="FILE.html",
-    help="Where to write the page; - for standard output.",
+    help="File to write; - for standard output.",
 )
 @click.option(
-    "--redact", is_flag=True, help="Replace names, addresses, titles and places, to show it to others."
+    "--redact", is_flag=True, help="Replace names, addresses, titles and places, to share the page."
 )
-@click.option("--title", default="Habits", show_default=True, help="The title of the page.")
+@click.option("--title", default="Habits", show_default=True, help="Title of the page.")
 @click.option(
     "--as-of",
     metavar="TIME",
     help="Evaluate at this time. [default: the newest observation; now, from the store]",
 )
-@click.option("--all-users", is_flag=True, help="From the store: all users instead of --user.")
+@click.option("--all-users", is_flag=True, help="With the store: all users instead of --user.")
 @store_option
 @record_options
 def report(
@@ -51,9 +51,9 @@ def report(
 ) -> None:
     """Write what the person habitually does as one HTML page.
 
-    From these exports, or without SOURCE from the store. The page opens in any browser, needs no network and can be
-    printed: the week, the habits with their evidence, recent changes, what is nearly a habit, and the data
-    behind it.
+    The page is made from these exports, or without SOURCE from the store. It opens in any browser, needs no network and
+    can be printed. It shows the week, recent changes, the habits with their evidence, nearly confirmed patterns and
+    the data.
 
     \b
     Example:
@@ -70,7 +70,7 @@ def report(
         if sources
         else _of_store(place, ALL_USERS if all_users else options.user, moment)
     )
-    with working("drawing"):
+    with working("rendering"):
         page = report_html(findings, redact=redact, title=title)
     _write(page, output)
     found = findings.explanation.patterns.height
@@ -105,7 +105,7 @@ def _of_store(place: str | None, user: Users, moment: datetime | None) -> Findin
 
 
 def _write(page: str, output: Path) -> None:
-    """Write to the file, which appears when it is complete."""
+    """Write to the file, which appears when complete."""
     if output == Path("-"):
         sys.stdout.write(page)
         return

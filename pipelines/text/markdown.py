@@ -32,7 +32,7 @@ def to_markdown(patterns: Iterable[Pattern]) -> str:
 
 def _kept(pattern: Pattern) -> str:
     if pattern.source == "explicit":
-        return f"said on {pattern.first_seen:%Y-%m-%d}"
+        return f"stated on {pattern.first_seen:%Y-%m-%d}"
     return f"kept {pattern.support} of {pattern.opportunities} times, last on {pattern.last_seen:%Y-%m-%d}"
 
 

@@ -1,1 +1,1 @@
-"""What the commands print: tables, text, progress and notes."""
+"""Output of the commands: tables, text, progress and notes."""

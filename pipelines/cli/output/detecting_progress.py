@@ -11,7 +11,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 @contextmanager
 def detecting_progress() -> Iterator[Callable[[float], None]]:
-    """A function that shows the share that is done, as a bar on standard error of a terminal, after the first second."""
+    """A function that takes the completed share; a terminal shows it as a progress bar after one second."""
     console = Console(stderr=True)
     columns = TextColumn("detecting"), BarColumn(), TaskProgressColumn()
     bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)

@@ -1,4 +1,4 @@
-"""What is said about the reading of sources: on standard error while and after reading, as a table if asked for."""
+"""Progress, notes and summary of reading sources, on standard error."""
 
 from __future__ import annotations
 
@@ -25,62 +25,62 @@ from pipelines.input_checks import check_anything_read, check_reading
 from pipelines.text.counts import plural
 
 LINES_A_SOURCE = 20
-"""Notes shown for each source; the rest is counted."""
+"""Maximum number of notes shown for each source; the rest are counted."""
 
 SOURCES_A_REASON = 5
-"""From this source on, what was said of others for the same reason is only counted."""
+"""From this source on, notes with the same reason are only counted."""
 
 PATIENCE_SECONDS = 1.0
-"""Reading that is over sooner shows no progress."""
+"""Reading that takes less time shows no progress."""
 
 
 def report_reading(report: ReadingReport) -> None:
-    """Say on standard error what could not be read or was assumed, line by line, and the sums."""
+    """Print notes and a summary of the reading on standard error."""
     report_notes(report)
     click.echo(summary(report), err=True)
 
 
 def report_notes(report: ReadingReport) -> None:
-    """Say on standard error what could not be read, was assumed or left out.
+    """Print rejects, warnings and counts of left-out records on standard error.
 
-    Rejects and warnings line by line, up to a limit for each source. What is the same in source after source is
-    only counted from the `SOURCES_A_REASON`-th on; an assumption that was said in the same words, from the second on.
+    Rejects and warnings have a line each, up to a limit for each source. Notes with a reason that many sources share
+    are only counted from the `SOURCES_A_REASON`-th source on, identical warnings from the second on.
     """
-    hushed = _Hushed()
+    repeated = _RepeatedNotes()
     for source in report.sources.values():
-        new = {key: count for key, count in source.counts.items() if hushed.is_new(source, *key, count)}
-        wanted = [
+        new = {key: count for key, count in source.counts.items() if repeated.is_new(source, *key, count)}
+        shown = [
             note for note in source.notes if note.level != "left_out" and (note.level, note.reason) in new
         ]
-        for note in wanted[:LINES_A_SOURCE]:
+        for note in shown[:LINES_A_SOURCE]:
             click.echo(in_options(str(note)), err=True)
-        said = sum(note.count for note in wanted[:LINES_A_SOURCE])
-        if (more := sum(count for (level, _), count in new.items() if level != "left_out") - said) > 0:
+        printed = sum(note.count for note in shown[:LINES_A_SOURCE])
+        if (more := sum(count for (level, _), count in new.items() if level != "left_out") - printed) > 0:
             click.echo(f"{source.label}: … and {more:,} more", err=True)
         for (level, reason), count in new.items():
             if level == "left_out" and reason != "repeated":
                 message = in_options(source.message(level, reason))
                 click.echo(f"{source.label}: {count:,} left out: {message}", err=True)
-    for line in hushed.lines():
+    for line in repeated.lines():
         click.echo(in_options(line), err=True)
 
 
 @dataclass
-class _Hushed:
-    """What was said of enough sources not to be said of others."""
+class _RepeatedNotes:
+    """Counts notes that are not printed, because they were printed for enough other sources."""
 
-    told: Counter[tuple[str, str]] = field(default_factory=Counter)
+    printed: Counter[tuple[str, str]] = field(default_factory=Counter)
     assumed: set[str] = field(default_factory=set)
     kept: dict[tuple[str, str], list[int]] = field(default_factory=dict)  # records, sources
     messages: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def is_new(self, source: SourceReport, level: str, reason: str, count: int) -> bool:
-        """Whether to say it of this source; it is counted if not."""
+        """True if the note is to be printed for this source; otherwise it is counted."""
         key = (level, reason)
-        self.told[key] += 1
+        self.printed[key] += 1
         message = source.message(level, reason)
-        if reason == "repeated" or (self.told[key] < SOURCES_A_REASON and message not in self.assumed):
-            if level == "warning":  # the same assumption about another file is no news
+        if reason == "repeated" or (self.printed[key] < SOURCES_A_REASON and message not in self.assumed):
+            if level == "warning":  # the same assumption is printed for one file only
                 self.assumed.add(message)
             return True
         kept = self.kept.setdefault(key, [0, 0])
@@ -97,7 +97,7 @@ class _Hushed:
 
 
 def summary(report: ReadingReport) -> str:
-    """One line: how much was read, and how much not."""
+    """One line: the number of observations, and of records rejected or left out."""
     read = sum(1 for source in report.sources.values() if source.recognised)
     parts = [f"{plural(report.observations, 'observation')} from {plural(read, 'source')}"]
     for level, words in (("reject", "could not be read"), ("left_out", "left out")):
@@ -108,7 +108,7 @@ def summary(report: ReadingReport) -> str:
 
 @dataclass
 class Progress:
-    """A line on standard error that says how far the reading is, if it takes long and a person watches."""
+    """A status line on a terminal's standard error, if reading takes longer than `PATIENCE_SECONDS`."""
 
     console: Console
     status: Status | None = None
@@ -116,13 +116,13 @@ class Progress:
     count: int = 0
 
     def watch(self, batches: Iterable[Batch]) -> Iterator[Batch]:
-        """The batches, counted as they pass."""
+        """Yield the batches, and count their observations."""
         for batch in batches:
             self.add(batch.observations.height)
             yield batch
 
     def add(self, observations: int) -> None:
-        """Count some more observations."""
+        """Add to the count of observations."""
         self.count += observations
         self._show(f"{self.count:,} observations read")
 
@@ -137,7 +137,7 @@ class Progress:
 
 @contextmanager
 def reading_progress() -> Iterator[Progress]:
-    """A `Progress` that is gone from the screen when the reading is over."""
+    """A `Progress` that is cleared from the screen at the end of the ``with`` block."""
     if hasattr(signal, "siginterrupt"):
         # polars takes over SIGINT when imported, and restarts what it interrupts: Ctrl-C would wait for input.
         signal.siginterrupt(signal.SIGINT, True)
@@ -152,13 +152,13 @@ def reading_progress() -> Iterator[Progress]:
 def read_watched(
     sources: Sequence[str], options: ReadOptions, as_of: datetime | None
 ) -> tuple[pl.DataFrame, ReadingReport]:
-    """Each observation of these sources up to `as_of` once, and what became of the sources.
+    """The distinct observations of these sources up to `as_of`, and the report of the sources.
 
-    A person who watches sees how far it is; what could not be read is said on standard error.
+    Progress and notes are printed on standard error.
 
     Raises:
-        SourceError: a source cannot be read, or is not what the person can have meant.
-        SettingError: there is nothing up to `as_of`.
+        SourceError: a source cannot be read, or has no observations.
+        SettingError: there are no observations up to `as_of`.
     """
     frames: list[pl.DataFrame] = []
     report = read_into(frames.append, sources, options, as_of)
@@ -171,7 +171,7 @@ def read_into(
     options: ReadOptions,
     as_of: datetime | None,
 ) -> ReadingReport:
-    """The same, the observations handed on frame by frame as they are read, repeats among them."""
+    """As `read_watched`, but pass the observations to `take` frame by frame, including repeats."""
     if as_of is not None:
         options = replace(options, until=min(options.until, as_of))
     report = ReadingReport()
@@ -188,7 +188,7 @@ def read_into(
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """While it lasts, a line on standard error that says what is done, if a person watches."""
+    """Show `what` as a status line on a terminal's standard error inside the ``with`` block."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield

@@ -1,4 +1,4 @@
-"""Messages of the library in the words of the command line: options in place of arguments."""
+"""Translates messages of the library for the command line: option names in place of argument names."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ _ARGUMENT = re.compile(r"`([a-z_]+)`")
 
 
 def in_options(message: str, command: click.Command | None = None) -> str:
-    """The message with the options of the command in place of the arguments that it names in backticks.
+    """The message with option names in place of argument names in backticks.
 
     Args:
         message: from the library, such as "`as_of` is before the first observation".
-        command: the one that runs, if None.
+        command: the command with the options; the running one if None.
     """
     if command is None:
         context = click.get_current_context(silent=True)

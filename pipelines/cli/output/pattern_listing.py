@@ -22,21 +22,21 @@ Format = Literal["table", "json", "ndjson", "markdown"]
 def print_listing(
     detection: Detection, status: str, types: Sequence[str], form: Format, *, with_ids: bool = False
 ) -> None:
-    """Print the patterns of that status and of these types on standard output.
+    """Print the patterns with this status and of these types on standard output.
 
     Args:
-        detection: holds them.
-        status: ``all`` for any.
-        types: none for any.
-        form: how.
-        with_ids: whether a table begins with the ids.
+        detection: the patterns.
+        status: a status, or ``all``.
+        types: pattern types; empty for all.
+        form: the output format.
+        with_ids: show ids in a table.
     """
-    wanted = detection.frame
+    chosen_frame = detection.frame
     if status != "all":
-        wanted = wanted.filter(pl.col("status") == status)
+        chosen_frame = chosen_frame.filter(pl.col("status") == status)
     if types:
-        wanted = wanted.filter(pl.col("type").is_in(list(types)))
-    chosen = replace(detection, frame=wanted)
+        chosen_frame = chosen_frame.filter(pl.col("type").is_in(list(types)))
+    chosen = replace(detection, frame=chosen_frame)
     if form == "ndjson":
         click.echo(chosen.to_ndjson(), nl=False)
     elif form == "json":
@@ -48,7 +48,7 @@ def print_listing(
 
 
 def counted(detection: Detection, *between: str) -> str:
-    """One line: of how much and of whom, and what was found."""
+    """One line: the numbers of observations, people and patterns by status."""
     counts = dict(detection.frame.group_by("status").len().iter_rows())
     found = ", ".join(f"{counts.get(s, 0):,} {s}" for s in STATUSES)
     patterns = plural(detection.frame.height, "pattern")

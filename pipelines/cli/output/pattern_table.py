@@ -15,14 +15,14 @@ COLOURS = {"confirmed": "green", "tracking": "yellow", "expired": "dim"}
 
 
 def print_table(patterns: Sequence[Pattern], console: Console, *, with_ids: bool = False) -> None:
-    """A table for each person, the sentence first; what a tracked pattern lacks stands below it.
+    """Print a table for each person; below a tracked pattern stands what it lacks.
 
     Args:
-        patterns: in the order in which they are printed; people one after the other.
-        console: where to.
-        with_ids: whether to begin with as much of each id as tells it from the others.
+        patterns: the patterns, sorted by person.
+        console: the console to print to.
+        with_ids: begin each row with a unique prefix of the id.
     """
-    length = _telling([p.id for p in patterns]) if with_ids else 0
+    length = _unique_prefix_length([p.id for p in patterns]) if with_ids else 0
     people = list(dict.fromkeys(p.user_id for p in patterns))
     states = {p.status for p in patterns}
     for person in people:
@@ -47,8 +47,8 @@ def print_table(patterns: Sequence[Pattern], console: Console, *, with_ids: bool
             console.print()
 
 
-def _telling(ids: Sequence[str]) -> int:
-    """How many characters of these ids tell all of them apart, at least six."""
+def _unique_prefix_length(ids: Sequence[str]) -> int:
+    """The number of characters that make a prefix of each id unique, at least six."""
     return next((n for n in range(6, 16) if len({id[:n] for id in ids}) == len(ids)), 16)
 
 
@@ -56,8 +56,8 @@ def _cells(pattern: Pattern, *, with_status: bool) -> Iterator[Text]:
     sentence = Text(plain(pattern.statement))
     if pattern.source == "declared":
         sentence.append(" (in the calendar)", style="dim")
-    if said := [*(["said"] if pattern.source == "explicit" else []), *pattern.words]:
-        sentence.append(f" ({', '.join(said)})", style="dim")
+    if notes := [*(["stated"] if pattern.source == "explicit" else []), *pattern.words]:
+        sentence.append(f" ({', '.join(notes)})", style="dim")
     for doubt in pattern.doubts:
         sentence.append(f"\n  doubtful: {doubt}", style="yellow")
     if pattern.lacks:

@@ -1,4 +1,4 @@
-"""One pattern and everything behind it, for the terminal (``habitus show``)."""
+"""One pattern with its figures and evidence, for the terminal (``habitus show``)."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from pipelines.text.sanitize import plain
 from pipelines.text.sparklines import sparkline_text, strip_text
 
 NAMED = 10
-"""So many observations are named for and against a pattern."""
+"""Maximum number of observations listed as evidence and as counter-examples."""
 
 
 def print_shown(shown: Shown, console: Console) -> None:
-    """Print a pattern: the sentence, its figures, its days, what speaks for and against it, what would change it."""
+    """Print a pattern: sentence, figures, calendar, evidence, counter-examples and what would change it."""
     pattern, behind = shown.pattern, shown.behind
     console.print(Text(plain(pattern.statement), style="bold"))
     console.print(_standing(pattern))
@@ -48,8 +48,8 @@ def print_shown(shown: Shown, console: Console) -> None:
     ):
         console.print()
         console.print(Text(heading, style="bold"))
-        for said in lines or ["none"]:
-            console.print(Text(f"  {said}"), soft_wrap=True)
+        for entry in lines or ["none"]:
+            console.print(Text(f"  {entry}"), soft_wrap=True)
 
 
 def _named(behind: Explained, *, kept: bool) -> list[str]:
@@ -57,7 +57,7 @@ def _named(behind: Explained, *, kept: bool) -> list[str]:
 
 
 def changes_of(shown: Shown) -> Iterator[str]:
-    """What would change what is believed of a pattern, one sentence each."""
+    """Possible changes of the pattern, one sentence each."""
     if shown.behind is None or shown.behind.outlook.is_empty():
         return
     pattern, outlook = shown.pattern, shown.behind.outlook.row(0, named=True)
@@ -74,9 +74,9 @@ def changes_of(shown: Shown) -> Iterator[str]:
         yield f"expires on {_day(outlook['expires'], shown.until)} unless seen"
     yield from (f"lacks {lack}" for lack in pattern.lacks)
     if status == "expired":
-        yield "seen again, it begins anew from nothing"
+        yield "if it recurs, counting restarts"
     if pattern.superseded_by:
-        yield f"pattern {pattern.superseded_by} took its place"
+        yield f"replaced by pattern {pattern.superseded_by}"
 
 
 def _becomes(status: str) -> str:
@@ -105,7 +105,7 @@ def _words(pattern: Pattern) -> Iterator[Text]:
 
 
 def _figures(shown: Shown, behind: Explained) -> Table:
-    """Every number, and where it comes from."""
+    """The figures of the pattern, each with its derivation."""
     pattern, settings, outlook = shown.pattern, shown.settings, behind.outlook.row(0, named=True)
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(style="dim", no_wrap=True)

@@ -1,4 +1,4 @@
-"""``--explain``: what each source was recognised as, what it gave, and what was left out and why."""
+"""``--explain``: the format of each source, its observations, and what was left out and why."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from observations.ingest.read_report import ReadingReport, SourceReport
 from pipelines.cli.output.option_names import in_options
 
 WIDTH_OF_NO_TERMINAL = 200
-"""Columns of a table in a file or a pipe, where nobody sees a right margin."""
+"""Width of a table in a file or a pipe, in columns."""
 
 LEAST_NAME = 20
-"""Columns that the name of a source has at least, however narrow the screen is."""
+"""Minimum width of the name of a source, in columns."""
 
 _HEADINGS = ("source", "read as", "observations")
 _GAP = "  "
@@ -25,8 +25,9 @@ _WORDS = {"reject": "not read", "left_out": "left out", "warning": "assumed"}
 
 
 def explain(report: ReadingReport) -> None:
-    """Print a line for each source, and below it one for each reason for which records of it were not read, were
-    left out, or read with an assumption. Nothing is folded: long names are shortened in their middle.
+    """Print a line for each source, and below it a line for each reason for rejects, left-out records and assumptions.
+
+    Long names are shortened in the middle.
     """
     screen = Console()
     if not screen.is_terminal and "COLUMNS" not in os.environ:
@@ -47,7 +48,7 @@ def explain(report: ReadingReport) -> None:
 
 
 def shortened(text: str, width: int) -> str:
-    """The text in so many columns: what is too much is taken from its middle, for names differ at their ends.
+    """The text in at most `width` columns, shortened in the middle because names differ at their ends.
 
     >>> shortened("Takeout/Calendar/work.ics", 17)
     'Takeout/…work.ics'

@@ -1,4 +1,4 @@
-"""What is stored, and what was forgotten, as tables for the terminal."""
+"""Tables of what is stored and what was forgotten, for the terminal."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NUMBERS = ("count", "size", "gone", "changed", "would go", "would change")
 
 
 def print_forgotten(done: Forgotten) -> None:
-    """How much is gone, or would be, from where."""
+    """Print how many records were deleted or changed, or would be, by place."""
     table = _table("where", *(("would go", "would change") if done.only_shown else ("gone", "changed")))
     for count in done.counts:
         _add(table, count.place, f"{count.gone:,}", f"{count.altered:,}")
@@ -24,7 +24,7 @@ def print_forgotten(done: Forgotten) -> None:
 
 
 def print_audit(found: Audit) -> None:
-    """What is stored of whom and where, and what was forgotten."""
+    """Print what is stored by user and place, and what was forgotten."""
     table = _table("user", "type", "action", "count", "from", "to", "where", "kept")
     for one in found.observations:
         span = (f"{one.first:%Y-%m-%d}", f"{one.last:%Y-%m-%d}")
@@ -48,7 +48,7 @@ def print_audit(found: Audit) -> None:
         _show(table)
     if found.kept_out:
         kinds = ", ".join(plural(count, kind) for kind, count in found.kept_out.items())
-        click.echo(f"kept out when it comes again: {kinds}")
+        click.echo(f"on the suppression list: {kinds}")
 
 
 def _table(*names: str) -> Table:
@@ -60,7 +60,7 @@ def _table(*names: str) -> Table:
 
 
 def _add(table: Table, *cells: str) -> None:
-    table.add_row(*map(Text, cells))  # what is stored is no markup
+    table.add_row(*map(Text, cells))  # stored text is not markup
 
 
 def _show(table: Table) -> None:
