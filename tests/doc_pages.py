@@ -36,7 +36,7 @@ ELISION = "…"
 
 
 def text(page: str) -> str:
-    """What stands on a page."""
+    """The text of a page."""
     return (ROOT / page).read_text(encoding="utf-8")
 
 
@@ -127,7 +127,7 @@ def steps(block: str) -> list[Step]:
 
 
 def files(page: str) -> dict[str, str]:
-    """The files that a page says to create, by name."""
+    """The files that a page asks to create, by name."""
     found = re.findall(
         r"^Create `([\w./-]+)`:\n\n```(?:toml|python)\n(.*?)^```$", text(page), re.MULTILINE | re.DOTALL
     )
@@ -170,7 +170,7 @@ def _parts(shown: tuple[str, ...]) -> list[tuple[str, ...]]:
 
 
 def renewed(shown: tuple[str, ...], printed: tuple[str, ...]) -> tuple[str, ...]:
-    """What is printed, with the same lines left out as far as they can be told."""
+    """The printed lines, with the same ones omitted where they can be matched."""
     if first_difference(shown, printed) is None or ELISION not in shown:
         return shown if first_difference(shown, printed) is None else printed
     lines: list[str] = []

@@ -1,4 +1,4 @@
-"""A small export in every format, of things that are numbered: what any two of one format hold in common is known."""
+"""A small export in every format, of numbered records, so that the overlap of any two exports is known."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def eml(number: int, *, known_by_id: bool = True) -> str:
 
 
 def mbox(numbers: Numbers) -> bytes:
-    """Every third message without a Message-ID, so that it is known by what it says."""
+    """Every third message without a Message-ID, so that it is identified by its content."""
     separator = "From maya@example.com Mon Mar  2 07:30:00 2026\n"
     return "".join(separator + eml(n, known_by_id=n % 3 > 0) for n in numbers).encode()
 

@@ -68,7 +68,7 @@ def values(frame: pl.DataFrame, column: str) -> list[object]:
 
 
 def said(notes: list[Note], level: str) -> dict[str, int]:
-    """How many records the notes of a level speak for, by reason."""
+    """The number of records in the notes of a level, by reason."""
     counts: dict[str, int] = {}
     for note in notes:
         if note.level == level:

@@ -59,7 +59,7 @@ def read_one(*lines: str, without: tuple[str, ...] = (), **changed: object) -> d
 
 
 def counts(notes: list[Note], *levels: str) -> dict[str, int]:
-    """How many records each reason speaks for; `levels` leaves out those of others."""
+    """The number of records in the notes of these levels, by reason."""
     told: dict[str, int] = {}
     for note in notes:
         if not levels or note.level in levels:

@@ -45,7 +45,7 @@ class Change:
 
 @dataclass
 class Pattern:
-    """What is known of one candidate; the fields say the same as `patterns.inference.lifecycle.Standing`."""
+    """What is known of one candidate; the fields are those of `patterns.inference.lifecycle.Standing`."""
 
     status: str = "tracking"
     live: bool = False
@@ -70,7 +70,7 @@ class Pattern:
     journal: list[Change] = field(default_factory=list)
 
     def to(self, status: str, local: int, reason: str, event: int = -1) -> None:
-        """Change the status, and write it down."""
+        """Change the status, and add it to the journal."""
         begins = status == "tracking" and not self.live
         self.journal.append(Change(local, None if begins else self.status, status, reason, event))
         self.status = status
@@ -287,7 +287,7 @@ def keep_once(
 
 
 def matches(event: Mapping[str, object], where: Mapping[str, object]) -> bool:
-    """Whether every field equals the value; a list must contain it."""
+    """True if every field equals the value; a list must contain it."""
     for name, value in where.items():
         has = event.get(name)
         if not (value in has if isinstance(has, list) else has == value):

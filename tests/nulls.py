@@ -1,4 +1,4 @@
-"""A crowd of people without habits: many shapes of life, drawn by numpy for everybody in a shape at once.
+"""People without habits: many shapes of life, drawn by numpy for everybody in a shape at once.
 
 Nobody here does anything on purpose: within a shape each event falls on a day and an hour by that shape's own weights,
 and what it is about, where, how long and with whom is drawn anew each time. All sources of a person have the same

@@ -1,4 +1,4 @@
-"""Support and opportunities of a rule counted again, by the words of the contract and one event at a time.
+"""Support and opportunities of a rule counted again, as the contract defines and one event at a time.
 
 Knows nothing of detectors, trials or arrays: a rule, a list of events, and two moments.
 """
@@ -112,7 +112,7 @@ def _preference(rule: Mapping[str, Any], events: Sequence[Event], first: datetim
 
 
 def holds(value: Any, rule: Mapping[str, Any]) -> bool:
-    """Whether a feature's value is what a preference says."""
+    """True if the value of a feature is that of the preference."""
     if "value" in rule:
         return bool(rule["value"] in value if isinstance(value, list) else value == rule["value"])
     return bool(rule["min"] <= value <= rule["max"])

@@ -1,4 +1,4 @@
-"""Invented people: a seeded background without habits, and habits planted in it, said beside it as truths.
+"""Invented people: a seeded background without habits, and habits planted in it, which are returned as truths.
 
 The words, hours and rates are made up here and stand in no product code.
 """

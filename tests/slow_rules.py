@@ -1,4 +1,4 @@
-"""Support and opportunities of a rule of any shape, by the words of the contract and one day or event at a time.
+"""Support and opportunities of a rule of any shape, as the contract defines and one day or event at a time.
 
 An oracle: knows nothing of the rule classes, frames or arrays.
 """

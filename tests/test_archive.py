@@ -1,4 +1,4 @@
-"""Archived observations count as before; nothing is lost or doubled, whatever happens on the way."""
+"""Archived observations count as before; none are lost or duplicated, even after an interruption."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Atuin's database: its schemas, what an agent typed, what was deleted, reading while it is written, damage."""
+"""Atuin's database: schemas, commands of agents, deleted rows, concurrent writes, damage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bash histories: stamps, look-alikes, commands of several lines, lines without a time, damage."""
+"""Bash histories: timestamps, lines that look like timestamps, multi-line commands, damage."""
 
 from __future__ import annotations
 

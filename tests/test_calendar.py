@@ -1,4 +1,4 @@
-"""The calendar reader: what becomes an observation, with which features, id and clock, and what is said of the rest."""
+"""The calendar reader: which entries become observations, with which features, ids and times, and which notes it adds."""
 
 # ruff: noqa: DTZ001 — a wall clock has no zone
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whatever bytes a calendar is made of: no crash, no hang, no lost neighbour, nothing dropped without a word."""
+"""Calendars of arbitrary bytes: no crash, no hang, no lost event next to damage, nothing dropped without a note."""
 
 from __future__ import annotations
 

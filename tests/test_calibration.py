@@ -1,4 +1,4 @@
-"""What was confirmed before a cut is asked of the weeks after it, and only of those."""
+"""Patterns confirmed before a cut are compared with the weeks after it, and only with those."""
 
 from __future__ import annotations
 

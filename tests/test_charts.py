@@ -1,4 +1,4 @@
-"""Charts show what is in the data: their marks, encodings and values, on people whose habits are known and on nobody."""
+"""Charts show the data: their marks, encodings and values, for people with known habits and for no one."""
 
 from __future__ import annotations
 

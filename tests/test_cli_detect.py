@@ -1,4 +1,4 @@
-"""``habitus detect`` as a person meets it: what it prints where, in which form, and what it says to wrong input."""
+"""``habitus detect``: output streams, formats, and messages for wrong input."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def process(*arguments: str | Path, **environment: str) -> subprocess.Popen[str]
 
 
 def test_the_small_log_has_a_pattern_of_every_status(log: Path) -> None:
-    """Else the tests below would say little."""
+    """Otherwise the tests below would prove little."""
     found = patterns(log, "--status", "all")
     assert {pattern["status"] for pattern in found} == {"confirmed", "tracking", "expired"}
     assert "Gym on weekdays at 07:00" in [p["statement"] for p in found if p["status"] == "confirmed"]
@@ -335,7 +335,7 @@ def test_colours_are_for_terminals_and_for_those_who_want_them(log: Path) -> Non
 
 @pytest.mark.parametrize("form", ["table", "ndjson"])
 def test_a_reader_that_leaves_early_is_no_fault(tmp_path: Path, form: str) -> None:
-    """``habitus detect … | head -1``, with far more to say than a pipe holds."""
+    """``habitus detect … | head -1``, with far more output than a pipe holds."""
     people = [record for n in range(80) for record in small_log(f"person-{n:02}")]
     path = write(tmp_path / "town.ndjson", people)
     with process(path, "--status", "all", "--format", form) as running:
@@ -495,7 +495,7 @@ def test_the_clock_changes_nothing_when_the_evaluation_time_is_given() -> None:
 
 
 def test_another_process_gives_the_same_bytes() -> None:
-    """Whatever the seed of Python's hashes, the number of threads and the machine's zone."""
+    """For any hash seed of Python, number of threads and time zone of the machine."""
     surroundings = {"PYTHONHASHSEED": "5", "POLARS_MAX_THREADS": "1", "TZ": "America/New_York"}
     with process(DEMO, *MAYA, "--status", "all", "--format", "ndjson", **surroundings) as running:
         printed, said = running.communicate()

@@ -1,4 +1,4 @@
-"""``habitus ingest``, from the outside."""
+"""``habitus ingest`` from the command line."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def log(tmp_path: Path) -> Path:
 
 
 def test_observations_go_to_standard_output(log: Path) -> None:
-    """And what is to be said to standard error."""
+    """And notes to standard error."""
     result = run(log, "--tz", "Europe/Berlin")
     assert result.exit_code == 0
     assert [line["timestamp"] for line in lines(result.stdout)] == [
@@ -60,7 +60,7 @@ def test_observations_go_to_standard_output(log: Path) -> None:
 
 @pytest.mark.parametrize("name", ["out.ndjson", "out.parquet"])
 def test_observations_go_to_a_file(log: Path, tmp_path: Path, name: str) -> None:
-    """In the form that its name says; what it says can be read again and adds nothing."""
+    """In the format of its extension; reading the output again adds nothing."""
     assert run(log, "-o", tmp_path / name).exit_code == 0
     again = run(log, tmp_path / name)
     assert len(lines(again.stdout)) == 2
@@ -315,7 +315,7 @@ def test_an_interrupt_ends_it_cleanly(tmp_path: Path) -> None:
 
 
 def failed(*arguments: str | Path) -> str:
-    """What a run that fails says: one line."""
+    """The output of a failing run: one line."""
     result = run(*arguments)
     assert result.exit_code == 1
     assert result.stderr.count("\n") == 1
@@ -350,7 +350,7 @@ def test_a_window_that_ends_before_it_begins_is_an_error(log: Path) -> None:
 
 @pytest.mark.parametrize("command", ["ingest", "detect"])
 def test_a_user_field_that_no_record_has_is_an_error(command: str, log: Path) -> None:
-    """With what there is; and no file is written."""
+    """The message lists the existing choices, and no file is written."""
     arguments = [command, str(log), "--user-field", "titel"]
     result = CliRunner().invoke(main, arguments + (["-o", "out.ndjson"] if command == "ingest" else []))
     assert result.exit_code == 1
@@ -400,7 +400,7 @@ def test_an_assumption_is_said_once_however_many_files_it_was_made_for(log: Path
 
 
 def test_the_password_in_a_meeting_link_is_nowhere(tmp_path: Path) -> None:
-    """In titles, locations, categories and subjects, and in what is said about records that cannot be read."""
+    """In titles, locations, categories and subjects, and in notes about unreadable records."""
     link = "https://zoom.example/j/988?pwd=hunter2"
     event = "BEGIN:VEVENT\nUID:{}\nDTSTART{}\nSUMMARY:sync {}\nLOCATION:{}\nCATEGORIES:{}\nEND:VEVENT\n"
     Path("a.ics").write_text(

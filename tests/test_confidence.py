@@ -1,4 +1,4 @@
-"""The formula of the design, its table, and what time past due leaves of it."""
+"""The confidence formula, its table in the design, and its decay past due."""
 
 from __future__ import annotations
 

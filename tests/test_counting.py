@@ -1,4 +1,4 @@
-"""Rules counted on any span of time: the same as event by event, by the words of the contract."""
+"""Counting a rule over any time span equals counting it event by event, as the contract defines."""
 
 from __future__ import annotations
 

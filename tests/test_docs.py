@@ -1,4 +1,4 @@
-"""What is there is documented: every command, option, module, function and format; and every example runs."""
+"""Everything is documented: every command, option, module, function and format; and every example runs."""
 
 from __future__ import annotations
 

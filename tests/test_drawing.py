@@ -1,4 +1,4 @@
-"""Small pictures: what was kept, missed and not due is counted on its own day and week, in characters and as SVG."""
+"""Small charts: hits, misses and days that are not due are counted on the right day and week, in characters and as SVG."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The span found is the best of all spans, for every group, whatever the other groups are."""
+"""The span found is the best of all spans, for every group, independent of the other groups."""
 
 from __future__ import annotations
 

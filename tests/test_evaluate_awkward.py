@@ -1,4 +1,4 @@
-"""Awkward logs end in an answer: whatever a frame holds, nothing raises, and nothing false is said."""
+"""Unusual logs never raise an error and give no false pattern."""
 
 from __future__ import annotations
 

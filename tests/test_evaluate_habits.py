@@ -1,4 +1,4 @@
-"""Every kind of habit that is promised is found among a busy life, said once, and rightly."""
+"""Every supported kind of habit is found in a busy life, once, and with the right rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every pattern's support and opportunities can be counted again from the events, by the contract's words."""
+"""Every pattern's support and opportunities can be recounted from the events, as the contract defines."""
 
 from __future__ import annotations
 

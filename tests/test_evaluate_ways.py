@@ -1,4 +1,4 @@
-"""How, with whom, after what and when never: every such habit that is promised is found in a busy life."""
+"""Preferences, relationships, workflows and avoidances are found in a busy life."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The process that evaluates beside the stream: it may die, and another one takes over."""
+"""The worker process beside the stream: if it dies, another one takes over."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def evaluator(store: Store) -> Iterator[Evaluator]:
 
 
 def heard(evaluator: Evaluator) -> list[Change]:
-    """What it finds until it is done."""
+    """The changes it reports until it is done."""
     found: list[Change] = []
     while evaluator.busy:
         assert select.select(evaluator.descriptors, [], [], 60)[0]

@@ -1,4 +1,4 @@
-"""Everything behind a pattern agrees with the pattern, and with what comes to pass."""
+"""The evidence, journal and outlook of a pattern agree with the pattern and with later outcomes."""
 
 from __future__ import annotations
 

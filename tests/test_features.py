@@ -1,4 +1,4 @@
-"""Derived features say when and what kind of thing, and change nothing else."""
+"""Derived features describe the time and kind of an observation, and change nothing else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fish histories: fish's own escapes, times that are missing, paths that look like keys, damage."""
+"""Fish histories: fish's escapes, missing times, paths that look like keys, damage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every shape of file that a calendar comes in gives its components, and a broken line costs itself only."""
+"""Any form of calendar file gives its components, and a broken line affects only itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The occurrences of a series, whatever mixture of dates, local times and UTC its exceptions are written in."""
+"""The occurrences of a series, for any mixture of dates, local times and UTC in its exceptions."""
 
 from __future__ import annotations
 

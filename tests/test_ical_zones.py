@@ -1,4 +1,4 @@
-"""A TZID means the zone that it names in any spelling, or that the file spells out."""
+"""A TZID resolves to the zone that it names in any spelling, or that the file defines."""
 
 # ruff: noqa: DTZ001 — a wall clock has no zone
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Imports run one way, and what is said to be pure cannot reach a clock, a file, the environment or chance."""
+"""Imports run in one direction, and pure modules reach no clock, file, environment or random source."""
 
 from __future__ import annotations
 

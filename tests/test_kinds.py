@@ -1,4 +1,4 @@
-"""Titles of one kind of thing give one kind; titles of different things don't."""
+"""Titles of one kind of activity give the same kind; titles of different activities do not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is lacking is said in words, and what is said to be enough is enough."""
+"""Unmet criteria are listed as text, and meeting them confirms the pattern."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def test_about_so_many_more_is_the_least_that_is_enough(
 
 
 def is_confirmable(support: int, misses: int, null: float, hypotheses: float, more: int) -> bool:
-    """Whether so many more, kept at the present rate, are significant."""
+    """True if so many more opportunities, kept at the present rate, are significant."""
     opportunities = support + misses + more * (support + misses) / support
     tail = binomial_tail(np.array([support + more]), np.array([opportunities]), np.array([null]))
     return bool(tail[0] <= allowed(np.array([hypotheses]), of_type("temporal"))[0])

@@ -1,4 +1,4 @@
-"""Whole lines, each once, from pipes and from files that grow, are cut short, or are replaced."""
+"""Line sources return each whole line once, from pipes and from files that grow, are truncated or are replaced."""
 
 from __future__ import annotations
 

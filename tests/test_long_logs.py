@@ -1,4 +1,4 @@
-"""Very many events of one person: no more is made of them, and what began lately is not drowned in them."""
+"""Very many events of one person: no false pattern, and recent habits are still found."""
 
 from __future__ import annotations
 

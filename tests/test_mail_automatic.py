@@ -1,4 +1,4 @@
-"""Mail that no person wrote is told from mail that one did."""
+"""Automatic mail is distinguished from mail that a person wrote."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages begin where they begin: not at every body line that starts "From "."""
+"""Messages are split at real From_ lines, not at body lines that start with "From "."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dates in mail: every spelling gives its instant, and what cannot be is no date."""
+"""Dates in mail: every spelling gives its instant, and impossible dates are rejected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Headers as a person reads them: unfolded, decoded, and never the cause of an error."""
+"""Headers are unfolded and decoded, and never raise an error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labels and folders, in many languages, say what a mail is."""
+"""Labels and folders, in many languages, give the role of a mail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one observation says to a rule is what the detectors count for it."""
+"""The outcomes of one streamed event are those that the detectors count for it."""
 
 from __future__ import annotations
 

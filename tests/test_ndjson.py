@@ -1,4 +1,4 @@
-"""Newline-delimited JSON: two ways to one frame, and no line lost."""
+"""Newline-delimited JSON: two code paths give the same frame, and no line is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The notebooks run from top to bottom, with nothing but what is public, and are kept without their outputs."""
+"""The notebooks run from top to bottom, use only the public API, and are stored without outputs."""
 
 from __future__ import annotations
 

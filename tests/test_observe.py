@@ -1,4 +1,4 @@
-"""``habitus observe`` as a program: what it prints and when, how it stops, and what is there after it was killed."""
+"""``habitus observe`` as a process: what it prints and when, how it stops, and what is stored after it is killed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same export twice, or two exports of one source that overlap, add nothing the second time: in every format."""
+"""Reading the same export twice, or two overlapping exports of one source, adds nothing: in every format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One process or several, in one part or many: the same answer."""
+"""Any number of processes and partitions gives the same patterns."""
 
 from __future__ import annotations
 

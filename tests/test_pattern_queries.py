@@ -1,4 +1,4 @@
-"""What the store answers: the patterns of ``detect``, everything behind one of them, how it came to be; at any time."""
+"""Queries of the store: the patterns of ``detect``, the evidence and the history of one, at any time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PowerShell's history has no times: it is counted, and nothing more."""
+"""PowerShell's history has no times: its commands are only counted."""
 
 from __future__ import annotations
 

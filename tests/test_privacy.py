@@ -1,4 +1,4 @@
-"""Secrets never survive `redact`, and ordinary commands are not touched by it."""
+"""`redact` removes secrets, and leaves ordinary commands unchanged."""
 
 from __future__ import annotations
 

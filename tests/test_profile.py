@@ -1,4 +1,4 @@
-"""The profile: within its budget whatever the patterns are, in a stable order, safe to put into a prompt, kept ready."""
+"""The profile: within its budget for any patterns, in a stable order, safe to put into a prompt, and cached."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def store(tmp_path: Path, now: list[datetime]) -> Iterator[Store]:
 
 @pytest.fixture
 def only_read(store: Store, monkeypatch: pytest.MonkeyPatch) -> Store:
-    """A store that fails when a profile is made anew."""
+    """A store that fails if a profile is rendered again."""
 
     def fail(*_: object, **__: object) -> None:
         raise AssertionError("it is made anew")

@@ -1,4 +1,4 @@
-"""One observation is answered from what the last evaluation kept; what it cannot tell is left to the next one."""
+"""A single observation is evaluated against the stored result; what that cannot decide waits for the next evaluation."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def believe(
 
 
 def answer(store: Store, new: pl.DataFrame) -> list[tuple[str | None, str | None]]:
-    """What is said of the new observation: statuses before and after."""
+    """The provisional changes for the new observation: statuses before and after."""
     store.add(new)
     changes = store.provisional_changes(new)
     assert all(change.provisional for change in changes)

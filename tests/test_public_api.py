@@ -1,4 +1,4 @@
-"""`habitus` and `pipelines` offer the public names, quickly; `detect` takes what Python people have."""
+"""`habitus` and `pipelines` export the public names and import quickly; `detect` takes common Python inputs."""
 
 from __future__ import annotations
 

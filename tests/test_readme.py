@@ -1,4 +1,4 @@
-"""The pages of the documentation are true: examples run, commands exist, outputs are what is printed."""
+"""The documentation is correct: examples run, commands exist, and outputs match."""
 
 from __future__ import annotations
 

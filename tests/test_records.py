@@ -1,4 +1,4 @@
-"""RecordBuilder gathered one at a time come back as the frame they say."""
+"""Records added one by one to a `RecordBuilder` come back as the expected frame."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report holds what is known, is whole in itself, tells nobody's name when it should not, and stays small."""
+"""The report is complete and self-contained, reveals no name when redacted, and stays small."""
 
 from __future__ import annotations
 

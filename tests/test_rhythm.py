@@ -1,4 +1,4 @@
-"""The background that nulls are made of is the formula of the module, counted one event at a time."""
+"""The activity profile of the null models is the formula of the module, counted one event at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each shape of rule means one thing: in a frame, event by event, and by the words of the contract."""
+"""Each rule shape has one meaning: in a frame, event by event, and as the contract defines."""
 
 from __future__ import annotations
 

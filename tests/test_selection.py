@@ -1,4 +1,4 @@
-"""Each thing is said once, by the candidate that says most."""
+"""Each pattern is reported once, by the candidate that explains most."""
 
 from __future__ import annotations
 

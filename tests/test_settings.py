@@ -1,4 +1,4 @@
-"""habitus.toml."""
+"""The configuration file habitus.toml."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results show themselves in a notebook: what is known of each pattern, nothing from the network, all data escaped."""
+"""Results in a notebook: figures of each pattern, nothing from the network, all data escaped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tail and the interval are the textbook's, and the promise they make is kept on chance."""
+"""The tail and the interval match the textbook, and their error rate holds on random data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slightly other words are one kind; other things stay apart, and so do other people."""
+"""Titles that differ slightly are one kind; other titles and other people stay separate."""
 
 from __future__ import annotations
 

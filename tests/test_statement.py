@@ -1,4 +1,4 @@
-"""Each rule is one sentence that a person would say."""
+"""Each rule gives one natural sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The store says what batch says, whatever came when; writing, reading and what it is asked about people."""
+"""The store gives the results of batch for any order of arrival; writing, reading and queries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several processes at once: two that write, ten that read; nothing is lost and nobody meets a lock."""
+"""Concurrent processes: two writers and ten readers lose nothing and see no lock error."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CONTEXT.set_forkserver_preload(["pipelines.store.store", "tests.simulate"])
 
 
 def write(place: str, parts: list[pl.DataFrame], evaluate: bool, said: Connection) -> None:
-    """Be a writer: store the parts, evaluating now and then."""
+    """Run a writer: store the parts, evaluating now and then."""
     try:
         with Store(place, clock=clock_at(ADA.as_of)) as store:
             for number, part in enumerate(parts):
@@ -45,7 +45,7 @@ def write(place: str, parts: list[pl.DataFrame], evaluate: bool, said: Connectio
 
 
 def read(place: str, written: Event, said: Connection) -> None:
-    """Be a reader for as long as there are writers: whatever is there is whole, and never less than before."""
+    """Run a reader while there are writers: all data is complete, and never less than before."""
     try:
         before, is_last = 0, False
         with Store(place, clock=clock_at(ADA.as_of)) as store:
@@ -124,7 +124,7 @@ def test_many_that_create_a_store_at_once_all_find_it(place: str) -> None:
 
 
 def test_a_new_store_is_waited_for_while_another_process_is_at_it(tmp_path: Path) -> None:
-    """SQLite says at once that it is locked, however patient it was told to be."""
+    """SQLite raises a lock error at once, with any timeout."""
     path = tmp_path / "habitus.db"
     other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     other.execute("BEGIN IMMEDIATE")

@@ -1,4 +1,4 @@
-"""What can go wrong with a store is said in one line, and nothing that was in it is lost."""
+"""An error of the store is one line, and stored data is not lost."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_a_damaged_store_is_said_to_be_one(path: Path) -> None:
 
 
 def test_a_full_disk_loses_nothing(path: Path) -> None:
-    """SQLite is told that the file may not grow, which is what it meets on a full disk."""
+    """The maximum size of the database is reached, as on a full disk."""
     with Store(path) as store:
         event.listen(store.database._engine, "checkout", _may_not_grow)
         with pytest.raises(StoreError, match="no space left on the disk; this batch was not stored"):

@@ -1,4 +1,4 @@
-"""A store of every version that there was becomes one of today, with everything in it."""
+"""A store of every earlier version is migrated with all its data."""
 
 from __future__ import annotations
 

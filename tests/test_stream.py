@@ -1,4 +1,4 @@
-"""Whatever comes in whatever way, the stream ends where batch is; and it says so as it goes."""
+"""For any input and any chunks, the stream ends with the patterns of batch, and reports changes on the way."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ EXPECTED = detect(PEOPLE.filter(pl.col("at") <= AS_OF), as_of=AS_OF).to_ndjson()
 
 
 def contents(store: Store) -> dict[str, list[tuple[object, ...]]]:
-    """The journal, and what was told last, by name."""
+    """The journal, and the statuses last reported, by name."""
     with store.database.reading() as connection:
         return {
             table.name: sorted(map(tuple, connection.execute(select(*columns))))
@@ -51,7 +51,7 @@ def contents(store: Store) -> dict[str, list[tuple[object, ...]]]:
 
 @pytest.fixture(scope="module")
 def once(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[tuple[object, ...]]]:
-    """What a store holds into which all was put at once."""
+    """The content of a store to which everything was added at once."""
     with Store(tmp_path_factory.mktemp("once") / "habitus.db", clock=clock_at(AS_OF)) as store:
         store.observe(PEOPLE)
         return contents(store)
@@ -92,7 +92,7 @@ def test_a_run_told_again_tells_nothing(tmp_path: Path) -> None:
 
 
 def test_what_was_found_and_not_told_is_told_by_the_next_run(tmp_path: Path) -> None:
-    """As after a kill between the two: nobody waits for the next observation to hear of it."""
+    """As after a kill between the two: the change is reported without waiting for the next observation."""
     with Store(tmp_path / "habitus.db", clock=clock_at(AS_OF)) as store:
         store.add(PEOPLE)
         found = [change for changes in store.evaluate() for change in changes]

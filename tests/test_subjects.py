@@ -1,4 +1,4 @@
-"""Subjects are exactly the sets of events that some `where` describes, each said once, in the most telling way."""
+"""Subjects are exactly the sets of events that some `where` describes, each once, by its most specific `where`."""
 
 from __future__ import annotations
 

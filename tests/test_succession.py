@@ -1,4 +1,4 @@
-"""What took the place of what: the same thing, done otherwise, about when the other ended."""
+"""Succession: a pattern is replaced by one of the same subject in another form at about the time it ended."""
 
 from __future__ import annotations
 

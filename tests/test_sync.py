@@ -1,4 +1,4 @@
-"""``habitus sync``: the sources of habitus.toml into the store, read again only where something changed."""
+"""``habitus sync``: reads the sources of habitus.toml into the store, and only those that changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Traps: what looks like a habit and is none, and what looks like its end and is none."""
+"""Traps: chance that looks like a habit, and a pause that looks like its end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long one waits for the next occasion before it is late."""
+"""How late the next occasion of a habit may be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The walk-through of the store in `docs/walkthrough.md`, typed as it stands there."""
+"""The commands of `docs/walkthrough.md` print what the page shows."""
 
 from __future__ import annotations
 

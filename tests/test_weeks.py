@@ -1,4 +1,4 @@
-"""The week of a subject: what else there is tells how much of it each day would have."""
+"""The weekly grid of a subject: the expected events of each weekday, by the person's other activity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows are where events crowd: found by trying every window, and found where they were planted."""
+"""Windows are where events cluster: they match an exhaustive search, and planted ones are found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Zsh histories: stamps, metafied bytes, commands of several lines, lines without a time, damage."""
+"""Zsh histories: timestamps, metafied bytes, multi-line commands, lines without a time, damage."""
 
 from __future__ import annotations
 
