@@ -13,9 +13,10 @@ import polars as pl
 from observations.errors import SettingError
 from observations.ingest.discovery import find_sources
 from observations.ingest.read import ReadingReport, read_observations
+from observations.ingest.toolkit.complete import complete
 from observations.ingest.toolkit.reader import ReadOptions
 from observations.model import Observation
-from observations.schema import BASE
+from observations.schema import BASE, check_observations
 from patterns.explain import Explanation, explain
 from patterns.model import Pattern, read_patterns, write_patterns
 from patterns.pattern_frame import PATTERNS
@@ -219,8 +220,6 @@ def detect(
         message = f"`as_of` {as_of:%Y-%m-%d %H:%M} has no time zone; pass an aware datetime"
         raise SettingError(message, argument="as_of", value=as_of)
     table = frame_of_python(sources)
-    if table is not None and BASE.keys() <= set(table.columns):
-        return detect_in_frame(table, as_of=as_of, settings=settings)
     options = ReadOptions(
         until=(as_of or datetime.now(UTC)).astimezone(UTC),
         user=user,
@@ -229,6 +228,9 @@ def detect(
         user_field=user_field,
         mapping=dict(mapping or {}),
     )
+    if table is not None and BASE.keys() <= set(table.columns):
+        frame = complete(check_observations(table), options)  # redacts, as every other way in does
+        return detect_in_frame(frame, as_of=as_of, settings=settings)
     frame, report = _read(sources if table is None else table, options)
     check_reading(report, options)
     check_anything_read(report, as_of)

@@ -23,7 +23,9 @@ from observations.ingest.toolkit.reader import Batch, Reader, ReadOptions, Sourc
 from observations.ingest.toolkit.record_builder import RecordBuilder, Value
 from observations.privacy.redact import PLACEHOLDER
 from observations.privacy.redact_frame import redact_observations, redact_series
+from pipelines.detection import detect
 from pipelines.store.store import Store
+from tests.simulate import every, regular
 from tests.test_ocel import as_json
 
 SECRET = "ghp_" + "a1B2c3D4e5F6" * 3
@@ -264,3 +266,13 @@ def test_ids_derived_from_harmless_content_are_unchanged() -> None:
     assert complete(frame, OPTIONS)["id"].to_list() == list(
         content_ids(frame.with_columns(actor=pl.lit("user")))
     )
+
+
+def test_a_frame_is_redacted_as_a_file_is(tmp_path: Path) -> None:
+    """Whatever the way in: a frame given to `detect` or to a store passes the same place."""
+    frame = regular("Gym", every(1, 20)).with_columns(pl.lit(f"token={SECRET}").alias("note:text"))
+    found = detect(frame)
+    assert SECRET not in str(found.observed.rows())
+    with Store(tmp_path / "habits.db") as store:
+        store.observe(frame)
+        assert SECRET not in str(store.observations("ada").rows())

@@ -10,7 +10,6 @@ from types import TracebackType
 import polars as pl
 
 from observations.model import Observation
-from observations.schema import check_observations
 from patterns.candidates import PatternType
 from patterns.model import Pattern
 from patterns.settings import Settings
@@ -116,12 +115,7 @@ class Store:
             SchemaError: a record cannot be read; nothing is stored then.
             StoreError: the store cannot be written.
         """
-        frame = (
-            check_observations(observations)
-            if isinstance(observations, pl.DataFrame)
-            else frame_of(observations, tz)
-        )
-        self.add(frame)
+        self.add(frame_of(observations, tz))
         return self.changes()
 
     def add(self, frame: pl.DataFrame, position: Position | None = None) -> Added:

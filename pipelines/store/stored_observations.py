@@ -16,7 +16,12 @@ from observations.ingest.tabular.row_buffer import RawRows
 from observations.ingest.toolkit.complete import complete
 from observations.ingest.toolkit.reader import ReadOptions
 from observations.model import Observation
-from observations.schema import concat_observations, empty_observations, unique_observations
+from observations.schema import (
+    check_observations,
+    concat_observations,
+    empty_observations,
+    unique_observations,
+)
 from pipelines.parallel import PEOPLE_AT_ONCE
 from pipelines.store.context import StoreContext
 from pipelines.store.database.insert import (
@@ -102,16 +107,18 @@ def people_of(connection: Connection, user: Users) -> list[Person]:
     )
 
 
-def frame_of(records: Iterable[Observation | Mapping[str, object]], tz: str) -> pl.DataFrame:
-    """Records of the contract (section 1) as an observation frame.
+def frame_of(records: pl.DataFrame | Iterable[Observation | Mapping[str, object]], tz: str) -> pl.DataFrame:
+    """Records of the contract (section 1), or an observation frame, with users, ids and secrets redacted.
 
     Args:
         records: in any order.
         tz: zone of times without one.
 
     Raises:
-        SchemaError: a record cannot be read.
+        SchemaError: a record cannot be read, or the frame is not an observation frame.
     """
+    if isinstance(records, pl.DataFrame):
+        return complete(check_observations(records), _options(tz))
     rows = RawRows()
     for number, record in enumerate(records, 1):
         fields = record.model_dump(mode="json") if isinstance(record, Observation) else record
