@@ -287,7 +287,7 @@ def detect_in_buffer(
     progress: Callable[[float], None] | None = None,
     workers: int = 1,
 ) -> Detection:
-    """What the people in a `ObservationBuffer` habitually do; the observations are not available afterwards.
+    """What the people in an `ObservationBuffer` habitually do; the observations are not available afterwards.
 
     Args:
         buffer: the observations.

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from observations.errors import SourceError
@@ -267,6 +267,7 @@ def test_rows_on_both_sides_of_the_damage_are_read(tmp_path: Path) -> None:
     places=st.lists(st.tuples(st.integers(100, 20_000), st.integers(0, 255)), max_size=4),
     cut=st.integers(0, 30_000),
 )
+@example(places=[(3830, 128)], cut=12_289)  # the name of a column is no UTF-8
 def test_flipped_and_cut_databases_are_read_without_a_crash(
     tmp_path: Path, places: list[tuple[int, int]], cut: int
 ) -> None:

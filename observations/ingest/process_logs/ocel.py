@@ -24,7 +24,7 @@ from observations.ingest.tabular.row_buffer import RawRows
 from observations.ingest.toolkit.encoding import as_utf8, head_as_utf8
 from observations.ingest.toolkit.note import Note
 from observations.ingest.toolkit.reader import BATCH_ROWS, Batch, ReadOptions, Source
-from observations.ingest.toolkit.sqlite_files import MAGIC, opened
+from observations.ingest.toolkit.sqlite_files import DAMAGED, MAGIC, opened
 
 PEOPLE = ("resource", "org:resource", "user", "employee", "person", "worker", "actor", "agent", "staff")
 """What an attribute, a type of object or the role of an object is called when it is who did it."""
@@ -203,7 +203,7 @@ def _records_of_database(source: Source, notes: list[Note]) -> Iterator[tuple[No
                     id, time = row.pop("ocel_id", None), row.pop("ocel_time", None)
                     event = OcelEvent(None, id, activity, time, row, tuple(related.get(id, ())))
                     yield None, record_of(event, types)
-    except sqlite3.DatabaseError as error:
+    except DAMAGED as error:
         notes.append(
             Note("reject", source.label, "damaged", f"the database cannot be read to its end ({error})")
         )

@@ -25,7 +25,7 @@ from observations.ingest.shell_history.command_frames import (
 )
 from observations.ingest.toolkit.note_collector import NoteCollector
 from observations.ingest.toolkit.reader import Batch, ReadOptions, Source
-from observations.ingest.toolkit.sqlite_files import MAGIC, opened, read_texts
+from observations.ingest.toolkit.sqlite_files import DAMAGED, MAGIC, opened, read_texts
 from observations.schema import empty_observations
 
 _TABLE = re.compile(
@@ -128,7 +128,7 @@ def _read(database: sqlite3.Connection, source: Source, tz: str, remarks: NoteCo
 def _columns(database: sqlite3.Connection, source: Source) -> set[str]:
     try:
         columns = {row[1].decode() for row in database.execute("PRAGMA table_info(history)")}
-    except sqlite3.DatabaseError as error:
+    except DAMAGED as error:
         raise SourceError(source.label, f"is an SQLite file that cannot be read ({error})") from error
     if not {"timestamp", "command"} <= columns:
         raise SourceError(source.label, f"has no atuin history table (columns: {sorted(columns)})")
@@ -138,7 +138,7 @@ def _columns(database: sqlite3.Connection, source: Source) -> set[str]:
 def _say_deleted(database: sqlite3.Connection, remarks: NoteCollector) -> None:
     try:
         (count,) = database.execute("SELECT count(*) FROM history WHERE deleted_at IS NOT NULL").fetchone()
-    except sqlite3.DatabaseError:
+    except DAMAGED:
         return  # reading the rows reports the damage
     if count:
         remarks.leave_out("deleted", "the command was deleted in atuin", count)

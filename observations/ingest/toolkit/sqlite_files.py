@@ -18,6 +18,9 @@ import polars as pl
 
 from observations.ingest.toolkit.reader import BATCH_ROWS, Source
 
+DAMAGED = (sqlite3.DatabaseError, UnicodeDecodeError)
+"""What sqlite3 raises on a damaged file. It decodes its own messages, which quote names of the file, as UTF-8."""
+
 MAGIC = b"SQLite format 3\0"
 """How every SQLite file begins."""
 
@@ -75,7 +78,7 @@ def read_texts(
         while (last := rows.end_of_batch(after)) is not None:
             yield rows.between(after, last)
             after = last
-    except sqlite3.DatabaseError as error:
+    except DAMAGED as error:
         on_damage(str(error))
         yield from rows.beside_damage(after)
 
@@ -122,7 +125,7 @@ class _Rows:
         for order in ("ASC", "DESC"):
             query = f"SELECT rowid, {names} FROM {self.table} WHERE ({self.where}) AND rowid > ? ORDER BY rowid {order}"  # noqa: S608
             rows: list[Row] = []
-            with suppress(sqlite3.DatabaseError):  # said already; the rows before it are in the list
+            with suppress(*DAMAGED):  # said already; the rows before it are in the list
                 rows.extend(iter(self.database.execute(query, (after,))))
             if rows:
                 yield self._frame([row[1:] for row in rows])
