@@ -1,12 +1,22 @@
-"""Outlook time zones: the IANA zone of each Windows display name whose cities do not determine it.
+"""Outlook time zones: the IANA zone that a Windows or Outlook name means.
 
-From the ``Display`` values of the Windows registry, without the offset, in lower case, `` and `` as `` & ``. The other
-display names ("Amsterdam, Berlin, Bern, Rome, Stockholm, Vienna") are found by their cities.
+Outlook writes either the name of a Windows zone ("W. Europe Standard Time", which tzlocal's table knows) or the text that
+it shows ("(UTC+01:00) Amsterdam, Berlin, Bern, Rome, Stockholm, Vienna"): the zone of the first of its cities that has
+one. `DISPLAY_NAMES` has the shown texts whose cities do not determine it, from the ``Display`` values of the Windows
+registry, without the offset, in lower case, `` and `` as `` & ``.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from datetime import datetime, timedelta
+from functools import cache
+from zoneinfo import ZoneInfo, available_timezones
+
+from tzlocal.windows_tz import win_tz
+
+from observations.ingest.ical.values import ZERO
 
 DISPLAY_NAMES: Mapping[str, str] = {
     "aleutian islands": "America/Adak",
@@ -64,3 +74,55 @@ DISPLAY_NAMES: Mapping[str, str] = {
     "yukon": "America/Whitehorse",
 }
 """Display name → IANA zone."""
+
+_ANY_YEAR = 2024
+
+_PRINTED = re.compile(r"\(?(?:UTC|GMT)\s*(?:([+-])?(\d\d?)[:.]?(\d\d))?\)?\s*(.*)", re.IGNORECASE | re.ASCII)
+
+
+def windows_zone(text: str) -> ZoneInfo | None:
+    """The zone of a Windows name with an offset before it, a number after it, or in its summer form."""
+    printed = _PRINTED.fullmatch(text)
+    name = re.sub(r" \d+$", "", printed[4] if printed else text)
+    name = re.sub(r"\b(Daylight|Summer) Time", "Standard Time", name, flags=re.IGNORECASE)
+    key = _windows_names().get(name.lower())
+    return ZoneInfo(key) if key else None
+
+
+def display_zone(text: str) -> ZoneInfo | None:
+    """The zone of a name that Outlook shows: a special one, or the first of its cities that has a zone.
+
+    Cities of one name in several zones (La Paz) are distinguished by the printed offset.
+    """
+    printed = _PRINTED.fullmatch(text)
+    name = printed[4] if printed else text
+    if special := DISPLAY_NAMES.get(name.lower().replace(" and ", " & ")):
+        return ZoneInfo(special)
+    found = [zone for part in name.split(",") if (zone := _cities().get(part.strip().lower()))]
+    if printed and printed[2]:
+        minutes = (int(printed[2]) * 60 + int(printed[3])) * (-1 if printed[1] == "-" else 1)
+        found.sort(key=lambda key: _winter_offset(key) != timedelta(minutes=minutes))
+    return ZoneInfo(found[0]) if found else None
+
+
+def _winter_offset(key: str) -> timedelta:
+    zone = ZoneInfo(key)
+    return min(zone.utcoffset(datetime(_ANY_YEAR, month, 15)) or ZERO for month in (1, 7))  # noqa: DTZ001  a wall clock
+
+
+@cache
+def _windows_names() -> dict[str, str]:
+    return {name.lower(): key for name, key in win_tz.items()}
+
+
+@cache
+def _cities() -> dict[str, str]:
+    """The zone of each city that has one, by its name in lower case."""
+    return {key.rsplit("/", 1)[-1].replace("_", " ").lower(): key for key in area_names()}
+
+
+@cache
+def area_names() -> tuple[str, ...]:
+    """The IANA names that begin with a part of the world, in order."""
+    parts = ("Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Europe", "Indian")
+    return tuple(sorted(key for key in available_timezones() if key.startswith((*parts, "Pacific", "US"))))

@@ -21,11 +21,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone, tzinfo
 from functools import cache, cached_property
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo
 
 from tzlocal.windows_tz import win_tz
 
-from observations.ingest.ical.outlook_timezones import DISPLAY_NAMES
+from observations.ingest.ical.outlook_timezones import area_names, display_zone, windows_zone
 from observations.ingest.ical.parser import Component
 from observations.ingest.ical.rrule import RuleError, parse_rule
 from observations.ingest.ical.rrule_expand import expand
@@ -228,8 +228,8 @@ def similar_zone(name: str) -> tzinfo | None:
     return (
         _printed_offset(text)
         or _path_zone(text)
-        or _windows_zone(text)
-        or _display_zone(text)
+        or windows_zone(text)
+        or display_zone(text)
         or _odd_zone(text)
     )
 
@@ -251,39 +251,6 @@ def _path_zone(text: str) -> ZoneInfo | None:
     return ZoneInfo("UTC") if parts[-1].upper() in ("UTC", "GMT", "Z") else None
 
 
-_PRINTED = re.compile(r"\(?(?:UTC|GMT)\s*(?:([+-])?(\d\d?)[:.]?(\d\d))?\)?\s*(.*)", re.IGNORECASE | re.ASCII)
-
-
-def _windows_zone(text: str) -> ZoneInfo | None:
-    """The zone of a Windows name with an offset before it, a number after it, or in its summer form."""
-    printed = _PRINTED.fullmatch(text)
-    name = re.sub(r" \d+$", "", printed[4] if printed else text)
-    name = re.sub(r"\b(Daylight|Summer) Time", "Standard Time", name, flags=re.IGNORECASE)
-    key = _windows_names().get(name.lower())
-    return ZoneInfo(key) if key else None
-
-
-def _display_zone(text: str) -> ZoneInfo | None:
-    """The zone of a name that Outlook shows: a special one, or the first of its cities that has a zone.
-
-    Cities of one name in several zones (La Paz) are distinguished by the printed offset.
-    """
-    printed = _PRINTED.fullmatch(text)
-    name = printed[4] if printed else text
-    if special := DISPLAY_NAMES.get(name.lower().replace(" and ", " & ")):
-        return ZoneInfo(special)
-    found = [zone for part in name.split(",") if (zone := _cities().get(part.strip().lower()))]
-    if printed and printed[2]:
-        minutes = (int(printed[2]) * 60 + int(printed[3])) * (-1 if printed[1] == "-" else 1)
-        found.sort(key=lambda key: _winter_offset(key) != timedelta(minutes=minutes))
-    return ZoneInfo(found[0]) if found else None
-
-
-def _winter_offset(key: str) -> timedelta:
-    zone = ZoneInfo(key)
-    return min(zone.utcoffset(datetime(COMPARED_IN, month, 15)) or ZERO for month in (1, 7))
-
-
 def _odd_zone(text: str) -> ZoneInfo | None:
     """The zone of an IANA name in another letter case, or with other marks between its parts."""
     key = _plain_names().get(_plain(text))
@@ -295,23 +262,5 @@ def _plain(name: str) -> str:
 
 
 @cache
-def _windows_names() -> dict[str, str]:
-    return {name.lower(): key for name, key in win_tz.items()}
-
-
-@cache
-def _cities() -> dict[str, str]:
-    """The zone of each city that has one, by its name in lower case."""
-    return {key.rsplit("/", 1)[-1].replace("_", " ").lower(): key for key in _areas()}
-
-
-@cache
 def _plain_names() -> dict[str, str]:
-    return {_plain(key): key for key in (*_areas(), "UTC")}
-
-
-@cache
-def _areas() -> tuple[str, ...]:
-    """The IANA names that begin with a part of the world, in order."""
-    parts = ("Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Europe", "Indian")
-    return tuple(sorted(key for key in available_timezones() if key.startswith((*parts, "Pacific", "US"))))
+    return {_plain(key): key for key in (*area_names(), "UTC")}
