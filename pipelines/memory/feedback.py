@@ -114,8 +114,10 @@ def _apply_to_one(
     with_dismissed: bool,
 ) -> list[Row]:
     """The patterns of one person with their feedback applied."""
+    remembered = [record for record in feedback if record.kind == "remembered"]
+    counts = _counted(remembered, observations, as_of, settings)
     explicit = [
-        _explicit(record, observations, as_of, settings) for record in feedback if record.kind == "remembered"
+        _explicit(record, observations, as_of, counts.get(record.pattern, (0, 0))) for record in remembered
     ]
     confirmed = [record for record in feedback if record.kind == "confirmed"]
     rows = [*rows, *_kept(rows, confirmed), *explicit]
@@ -139,12 +141,14 @@ def _apply_to_one(
     return rows if with_dismissed else left
 
 
-def _explicit(record: FeedbackRecord, observations: pl.DataFrame, as_of: datetime, settings: Settings) -> Row:
-    """A remembered pattern; how often its rule was kept is counted over all observations."""
+def _explicit(
+    record: FeedbackRecord, observations: pl.DataFrame, as_of: datetime, counted: tuple[int, int]
+) -> Row:
+    """A remembered pattern; `counted` is how often its rule was kept, of how many opportunities."""
     about, at = record.about, stamp(record.at, observations)
     until = about["until"]
     is_over = until is not None and datetime.fromisoformat(until) <= as_of
-    support, opportunities = _counted(record, observations, as_of, settings)
+    support, opportunities = counted
     low, high = rate_interval(np.array([float(support)]), np.array([float(opportunities)]))
     return {
         "id": record.pattern,
@@ -174,24 +178,24 @@ def _explicit(record: FeedbackRecord, observations: pl.DataFrame, as_of: datetim
 
 
 def _counted(
-    record: FeedbackRecord, observations: pl.DataFrame, as_of: datetime, settings: Settings
-) -> tuple[int, int]:
-    """How often a remembered rule was kept, of how many opportunities; (0, 0) for a sentence without a rule."""
-    if observations.is_empty() or "said" in record.about["rule"]:
-        return 0, 0
+    remembered: Sequence[FeedbackRecord], observations: pl.DataFrame, as_of: datetime, settings: Settings
+) -> dict[str, tuple[int, int]]:
+    """By pattern id, how often each remembered rule was kept, of how many opportunities; sentences have no rule."""
+    countable = [record for record in remembered if "said" not in record.about["rule"]]
+    if observations.is_empty() or not countable:
+        return {}
     asked = pl.DataFrame(
         {
-            "id": record.pattern,
-            "user_id": record.user,
-            "type": record.about["type"],
-            "rule": orjson.dumps(record.about["rule"]).decode(),
+            "id": [record.pattern for record in countable],
+            "user_id": [record.user for record in countable],
+            "type": [record.about["type"] for record in countable],
+            "rule": [orjson.dumps(record.about["rule"]).decode() for record in countable],
         }
     )
     since = observations.get_column("at").min()
     assert isinstance(since, datetime), "there are observations"
     counts = count_rules(observations, asked, since - timedelta(days=1), as_of, settings)
-    support, opportunities = counts.select("support", "opportunities").row(0)
-    return int(support), int(opportunities)
+    return {id: (kept, of) for id, kept, of in counts.select("id", "support", "opportunities").iter_rows()}
 
 
 def _kept(rows: Sequence[Row], confirmed: Iterable[FeedbackRecord]) -> list[Row]:
